@@ -1,0 +1,242 @@
+"""How fast a server may read, how much it may cache, and how much it has read.
+
+A database server on a fast disk with gigabytes of page cache never waits for storage, so a measurement of shared reads
+needs a known bandwidth and a known cache.  Linux has both in its control groups:
+
+    version 1   blkio.throttle.read_bps_device, memory.limit_in_bytes, blkio.throttle.io_service_bytes
+    version 2   io.max, memory.max, io.stat
+
+Invariant: only processes that are started through wrap() are in the group, and the group goes away in release().
+
+    limit = open_limit(data_directory)           the best that this machine allows
+    limit.kind, limit.why                        'cgroup v1', 'cgroup v2' or 'none', and in the last case the reason
+    limit.wrap(argv)                             the command that runs argv inside the group
+    limit.apply(bandwidth, memory)               bytes a second and bytes, None: no limit
+    limit.bytes_read()                           bytes read from the disk so far by the group (no group: by the machine)
+    limit.page_cache()                           bytes of page cache that the group holds, None if unknown
+    limit.release()                              processes that still run leave the group, and the group is removed
+
+    touch_shared_memory(limit)                   makes a server's shared memory resident and returns its size
+    drop_page_cache(directory)                   the files of a directory leave the page cache
+"""
+import os
+import re
+import time
+from pathlib import Path
+
+MB = 1024 * 1024
+UNLIMITED_V1 = -1
+
+
+def disk_of(path):
+    """The whole disk under a path as 'major:minor', or None if the file system has no block device of its own."""
+    device = os.stat(path).st_dev
+    number = f'{os.major(device)}:{os.minor(device)}'
+    node = Path('/sys/dev/block') / number
+    if not node.exists():
+        return None
+    node = node.resolve()
+    if (node / 'partition').exists():
+        node = node.parent
+    return (node / 'dev').read_text().strip()
+
+
+def mounts(fstype):
+    """(directory, options) of every mount of a type."""
+    rows = [line.split() for line in Path('/proc/mounts').read_text().splitlines()]
+    return [(Path(row[1]), row[3].split(',')) for row in rows if row[2] == fstype]
+
+
+def write(path, text):
+    with open(path, 'w') as f:
+        f.write(text)
+
+
+class NoLimit:
+    """No group: nothing is limited, and reads are those of the whole disk."""
+    kind = 'none'
+
+    def __init__(self, disk, why):
+        self.disk, self.why = disk, why
+
+    def wrap(self, argv):
+        return argv
+
+    def apply(self, bandwidth, memory):
+        pass
+
+    def bytes_read(self):
+        for line in Path('/proc/diskstats').read_text().splitlines():
+            field = line.split()
+            if f'{field[0]}:{field[1]}' == self.disk:
+                return int(field[5]) * 512
+        return None
+
+    def page_cache(self):
+        return None
+
+    def processes(self):
+        return []
+
+    def release(self):
+        pass
+
+
+class Group:
+    """What the two versions have in common: directories that a process joins by writing its id to cgroup.procs."""
+    why = ''
+
+    def __init__(self, disk, directories):
+        self.disk, self.directories = disk, directories
+        for directory in directories:
+            for old in directory.parent.glob('cscan-*'):        # left by a run that was killed
+                if not Path('/proc', old.name.split('-')[-1]).exists():
+                    try:
+                        old.rmdir()
+                    except OSError:                             # its server still runs
+                        pass
+            directory.mkdir(exist_ok=True)
+
+    def wrap(self, argv):
+        join = 'for f; do shift; [ "$f" = -- ] && break; echo $$ >"$f" || exit 1; done; exec "$@"'
+        return ['sh', '-c', join, 'sh'] + [str(d / 'cgroup.procs') for d in self.directories] + ['--'] + argv
+
+    def processes(self):
+        return [int(pid) for pid in (self.directories[0] / 'cgroup.procs').read_text().split()]
+
+    def memory_stat(self):
+        rows = (line.split() for line in (self.directories[-1] / 'memory.stat').read_text().splitlines())
+        return {row[0]: int(row[1]) for row in rows}
+
+    def release(self):
+        for directory in self.directories:
+            for attempt in range(50):
+                if not directory.exists():
+                    break
+                try:
+                    for pid in (directory / 'cgroup.procs').read_text().split():
+                        write(self.home_of(directory) / 'cgroup.procs', pid)
+                    directory.rmdir()
+                except OSError:                                 # a process that is just ending
+                    time.sleep(0.1)
+
+    def home_of(self, directory):
+        return directory.parent
+
+
+class GroupV1(Group):
+    kind = 'cgroup v1'
+
+    def __init__(self, disk, name):
+        found = {}
+        for directory, options in mounts('cgroup'):
+            for controller in ('blkio', 'memory'):
+                if controller in options:
+                    found[controller] = directory / name
+        if len(found) < 2:
+            raise OSError('no cgroup v1 controllers blkio and memory')
+        self.blkio, self.memory = found['blkio'], found['memory']
+        super().__init__(disk, [self.blkio, self.memory])
+        write(self.memory / 'memory.swappiness', '0')
+
+    def apply(self, bandwidth, memory):
+        write(self.blkio / 'blkio.throttle.read_bps_device', f'{self.disk} {int(bandwidth or 0)}')
+        write(self.memory / 'memory.limit_in_bytes', str(int(memory or UNLIMITED_V1)))
+
+    def bytes_read(self):
+        text = (self.blkio / 'blkio.throttle.io_service_bytes').read_text()
+        match = re.search(rf'^{self.disk} Read (\d+)$', text, re.M)
+        return int(match.group(1)) if match else 0
+
+    def page_cache(self):
+        stat = self.memory_stat()
+        return stat['cache'] - stat['shmem']
+
+
+class GroupV2(Group):
+    kind = 'cgroup v2'
+
+    def __init__(self, disk, name):
+        for root, _ in mounts('cgroup2'):
+            if {'io', 'memory'} <= set((root / 'cgroup.controllers').read_text().split()):
+                break
+        else:
+            raise OSError('no cgroup v2 controllers io and memory')
+        active = (root / 'cgroup.subtree_control').read_text().split()
+        for controller in ('io', 'memory'):
+            if controller not in active:
+                write(root / 'cgroup.subtree_control', '+' + controller)
+        self.group = root / name
+        super().__init__(disk, [self.group])
+        if (self.group / 'memory.swap.max').exists():
+            write(self.group / 'memory.swap.max', '0')
+
+    def apply(self, bandwidth, memory):
+        write(self.group / 'io.max', f'{self.disk} rbps={int(bandwidth) if bandwidth else "max"}')
+        write(self.group / 'memory.max', str(int(memory) if memory else 'max'))
+
+    def bytes_read(self):
+        match = re.search(rf'^{self.disk} .*?rbytes=(\d+)', (self.group / 'io.stat').read_text(), re.M)
+        return int(match.group(1)) if match else 0
+
+    def page_cache(self):
+        stat = self.memory_stat()
+        return stat['file'] - stat['shmem']
+
+
+def open_limit(directory):
+    disk = disk_of(directory)
+    if disk is None:
+        return NoLimit(disk, f'the file system of {directory} is on no block device of its own')
+    if os.geteuid() != 0:
+        return NoLimit(disk, 'control groups need root')
+    reasons = []
+    for version in (GroupV1, GroupV2):
+        limit = None
+        try:
+            limit = version(disk, f'cscan-{os.getpid()}')
+            limit.apply(1024 * MB, 1024 * MB)                   # does this machine really allow it?
+            limit.apply(None, None)
+            return limit
+        except (OSError, KeyError) as error:
+            reasons.append(str(error))
+            if limit:
+                limit.release()
+    return NoLimit(disk, '; '.join(reasons))
+
+
+def touch_shared_memory(limit):
+    """Reads every page of the server's shared memory once, so that all of it is charged to the group.
+
+    A page of shared_buffers takes memory when it is first used.  Without this, a scan that uses few buffers (PostgreSQL's
+    ring) would leave the rest of the memory limit to the page cache, and the variants would not be given the same cache.
+    """
+    for pid in limit.processes():
+        try:
+            maps = Path(f'/proc/{pid}/maps').read_text()
+            areas = re.findall(r'^(\w+)-(\w+) rw-s \S+ \S+ \d+\s+/dev/zero', maps, re.M)
+            areas = [(int(low, 16), int(high, 16)) for low, high in areas]
+            if not areas:
+                continue
+            with open(f'/proc/{pid}/mem', 'rb', buffering=0) as memory:
+                for low, high in areas:
+                    for address in range(low, high, MB):
+                        memory.seek(address)
+                        memory.read(min(MB, high - address))
+            return sum(high - low for low, high in areas)
+        except (OSError, ValueError):                           # the process has ended, or may not be read
+            continue
+    return None
+
+
+def drop_page_cache(directory):
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            try:
+                handle = os.open(os.path.join(folder, name), os.O_RDONLY)
+            except OSError:
+                continue
+            try:
+                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(handle)

@@ -1,0 +1,70 @@
+/* cscan--0.1.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION cscan" to load this file. \quit
+
+DO $$
+BEGIN
+	IF current_setting('cscan.max_scans', true) IS NULL THEN
+		RAISE WARNING 'cscan is not loaded by shared_preload_libraries'
+			USING HINT = 'Add "cscan" to shared_preload_libraries, for example shared_preload_libraries = ''cscan'' in postgresql.conf, and restart the server.';
+	END IF;
+END
+$$;
+
+CREATE FUNCTION cscan_scans(
+	OUT pid integer, OUT datid oid, OUT relid oid, OUT policy text,
+	OUT chunks_total integer, OUT chunks_done integer, OUT chunks_available integer,
+	OUT blocked_since timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cscan_scans_srf'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW cscan_scans AS SELECT * FROM cscan_scans();
+COMMENT ON VIEW cscan_scans IS 'registered cooperative scans';
+
+CREATE FUNCTION cscan_chunks(
+	OUT datid oid, OUT relid oid, OUT chunk integer, OUT state text,
+	OUT interested integer, OUT starved integer, OUT users integer)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cscan_chunks_srf'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW cscan_chunks AS SELECT * FROM cscan_chunks();
+COMMENT ON VIEW cscan_chunks IS 'chunks that the Active Buffer Manager holds';
+
+CREATE FUNCTION cscan_relations(
+	OUT datid oid, OUT relid oid, OUT scans integer,
+	OUT chunks_delivered bigint, OUT chunks_loaded bigint, OUT blocks_read bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cscan_relations_srf'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW cscan_relations AS SELECT * FROM cscan_relations();
+COMMENT ON VIEW cscan_relations IS 'tables that are being scanned cooperatively';
+
+CREATE FUNCTION cscan_stat(
+	OUT policy text, OUT scans bigint, OUT chunks_delivered bigint,
+	OUT chunks_loaded bigint, OUT blocks_read bigint, OUT evictions bigint,
+	OUT self_reads bigint, OUT waits bigint, OUT wait_time double precision,
+	OUT stats_reset timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cscan_stat_srf'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW cscan_stat AS SELECT * FROM cscan_stat();
+COMMENT ON VIEW cscan_stat IS 'totals of each policy since the last reset; wait_time in milliseconds';
+
+CREATE FUNCTION cscan_stat_reset()
+RETURNS void
+AS 'MODULE_PATHNAME', 'cscan_stat_reset'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+REVOKE ALL ON FUNCTION cscan_stat_reset() FROM PUBLIC;
+
+CREATE FUNCTION cscan_why_not(query text)
+RETURNS TABLE (relation regclass, is_cscan boolean, reason text)
+AS 'MODULE_PATHNAME', 'cscan_why_not'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+GRANT SELECT ON cscan_scans, cscan_chunks, cscan_relations, cscan_stat TO PUBLIC;

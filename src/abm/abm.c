@@ -1,0 +1,602 @@
+/*-------------------------------------------------------------------------
+ *
+ * abm.c
+ *		The Active Buffer Manager: one background worker for the cluster.
+ *
+ * Its loop, after Figure 3's main():
+ *
+ *		take and give back the locks of tables that came or went
+ *		look after neighbours who wait for what we hold, and for stalled scans
+ *		as long as there is room in flight: decide, then evict or start a load
+ *		finish the oldest load and wake the scans that wait for it
+ *		nothing to do: sleep until a scan sets the latch
+ *
+ * Invariant: no pin and no I/O in flight without the table's lock, and no lock
+ * without a registration that was seen live after the lock was taken.  Letting
+ * go happens in the order: wait for I/O, unpin, unlock.
+ *
+ * The worker is connected, to no database, so that it takes part in procsignal
+ * barriers and invalidation, but it never runs a transaction: an abort would
+ * release its locks.  It exits with code 1 to be started again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <unistd.h>
+
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/lock.h"
+#include "storage/pmsignal.h"
+#include "storage/procsignal.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "abm/abm.h"
+
+/* Loads in flight: the one being waited for, and what the disk does next. */
+#define LOADS_IN_FLIGHT		2
+
+/* How often neighbours and stalled scans are looked after (us). */
+#define ROUND_TIME			10000
+
+/* A table whose lock was refused is tried again after so long (us). */
+#define RETRY_LOCK_AFTER	100000
+
+/* Files are closed after so many loads. */
+#define TIDY_AFTER_LOADS	1024
+
+typedef struct CScanLoadInFlight
+{
+	int			slot;
+	int			scan;			/* whom it is for, and */
+	int			policy;			/* under which policy */
+	uint64		started;		/* us */
+} CScanLoadInFlight;
+
+static CScanLoadInFlight in_flight[LOADS_IN_FLIGHT];
+static int	nin_flight;			/* the oldest is the first */
+static uint64 last_finish;
+static uint32 wait_idle;
+static int	ncpus = 1;
+static int	loads_since_tidy;
+
+/* ------------------------------------------------------------------
+ * Loads
+ * ------------------------------------------------------------------ */
+
+/* Wake the blocked scans that can use what is in this slot. */
+static void
+wake_scans(int slot)
+{
+	const CScanSlot *s = &cscan_pool.slots[slot];
+
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.scans[i].table == s->table && cscan_pool.scans[i].blocked &&
+			cscan_pool_wants(&cscan_pool, i, s->chunk) &&
+			cscan_pool_ready_for(&cscan_pool, slot, i))
+			ConditionVariableSignal(&cscan_scans[i].cv);
+	}
+}
+
+static void
+wake_table(int table)
+{
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.scans[i].table == table)
+			ConditionVariableSignal(&cscan_scans[i].cv);
+	}
+}
+
+static void
+start_load(const CScanAction *act, uint64 now)
+{
+	CScanLoadInFlight *load = &in_flight[nin_flight++];
+	uint32		offset = act->first -
+		act->chunk * cscan_pool.tables[act->table].chunk_blocks;
+
+	load->slot = act->slot;
+	load->scan = act->scan;
+	load->policy = cscan_pool.scans[act->scan].policy;
+	load->started = now;
+	cscan_loader_start(act->slot, &cscan_tables[act->table], act->first, act->nblocks, offset);
+}
+
+/* Finish the load at that place of in_flight[]. */
+static void
+finish_load(int n)
+{
+	CScanLoadInFlight load = in_flight[n];
+	uint32		blocks_read;
+	bool		ok;
+	uint64		now;
+	CScanStats *stats = &cscan_shared->stats[load.policy];
+	CScanSharedTable *table;
+
+	ok = cscan_loader_finish(load.slot, &blocks_read);
+
+	nin_flight--;
+	memmove(&in_flight[n], &in_flight[n + 1], sizeof(CScanLoadInFlight) * (nin_flight - n));
+
+	cscan_lock();
+	now = cscan_now();
+	table = &cscan_tables[cscan_pool.slots[load.slot].table];
+	cscan_pool_loaded(&cscan_pool, load.slot, now,
+					  blocks_read > 0 ? now - Max(load.started, last_finish) : 0,
+					  !ok, ok && blocks_read == 0);
+	stats->chunks_loaded++;
+	stats->blocks_read += blocks_read;
+	table->chunks_loaded++;
+	table->blocks_read += blocks_read;
+	wake_scans(load.slot);
+	cscan_unlock();
+	last_finish = now;
+	loads_since_tidy++;
+}
+
+/* Wait for whatever is in flight of that slot (CSCAN_NONE: of all). */
+static void
+finish_loads_of(int slot)
+{
+	for (int i = nin_flight; i-- > 0;)
+	{
+		if (slot == CSCAN_NONE || in_flight[i].slot == slot)
+			finish_load(i);
+	}
+}
+
+/* Forget a slot and let go of its frames. */
+static void
+drop_slot(int slot)
+{
+	finish_loads_of(slot);
+	cscan_lock();
+	cscan_pool_drop(&cscan_pool, slot);
+	cscan_unlock();
+	cscan_loader_release(slot);
+}
+
+/*
+ * Do what the scheduler says, until enough is in flight or nothing is to be
+ * done.  Returns whether anything was done.
+ */
+static bool
+run_scheduler(void)
+{
+	bool		worked = false;
+
+	while (nin_flight < LOADS_IN_FLIGHT)
+	{
+		CScanAction act;
+		uint64		now = cscan_now();
+
+		CHECK_FOR_INTERRUPTS();
+		cscan_lock();
+		cscan_pool_decide(&cscan_pool, now, &act);
+		if (act.kind == CSCAN_ACT_EVICT)
+			cscan_shared->stats[cscan_pool.scans[act.scan].policy].evictions++;
+		cscan_shared->abm_alive = now;
+
+		/* From now on a scan that changes something must set the latch. */
+		cscan_shared->abm_idle = (act.kind == CSCAN_ACT_NOTHING);
+		cscan_unlock();
+
+		if (act.kind == CSCAN_ACT_NOTHING)
+			break;
+		worked = true;
+		if (act.kind == CSCAN_ACT_EVICT)
+			cscan_loader_release(act.slot);
+		else
+			start_load(&act, now);
+	}
+	return worked;
+}
+
+/* ------------------------------------------------------------------
+ * Tables
+ * ------------------------------------------------------------------ */
+
+static void
+set_lock_state(int table, CScanLockState state)
+{
+	cscan_tables[table].lock_state = state;
+	cscan_tables[table].refused_at = cscan_now();
+	cscan_pool.tables[table].loadable = (state == CSCAN_TABLE_LOCKED);
+}
+
+/* Let go of all chunks of a table, then of its lock. */
+static void
+let_go(int table)
+{
+	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+	{
+		if (cscan_pool.slots[i].table == table)
+			drop_slot(i);
+	}
+	cscan_tables_unlock(table);
+}
+
+static void
+acquire_table(int table)
+{
+	bool		locked;
+
+	cscan_lock();
+	set_lock_state(table, CSCAN_TABLE_LOCKING);
+	cscan_unlock();
+
+	locked = cscan_tables_lock(table);
+
+	/* Only now look whether the registration is still live. */
+	cscan_lock();
+	if (cscan_pool.tables[table].nscans > 0)
+	{
+		set_lock_state(table, locked ? CSCAN_TABLE_LOCKED : CSCAN_TABLE_REFUSED);
+		if (!locked)
+			wake_table(table);
+		cscan_unlock();
+		return;
+	}
+	set_lock_state(table, CSCAN_TABLE_RELEASING);
+	cscan_unlock();
+
+	if (locked)
+		cscan_tables_unlock(table);
+	cscan_lock();
+	cscan_pool_remove_table(&cscan_pool, table);
+	cscan_unlock();
+	ConditionVariableBroadcast(&cscan_shared->released);
+}
+
+/* Somebody waits for our lock: scans of this table read for themselves. */
+static void
+yield_table(int table)
+{
+	cscan_lock();
+	set_lock_state(table, CSCAN_TABLE_REFUSED);
+	wake_table(table);
+	cscan_unlock();
+	let_go(table);
+}
+
+static void
+release_table(int table, bool held)
+{
+	if (held)
+		let_go(table);
+	cscan_lock();
+	cscan_pool_remove_table(&cscan_pool, table);
+	cscan_unlock();
+	ConditionVariableBroadcast(&cscan_shared->released);
+}
+
+/* Take the locks of new tables, let go of those that nobody scans. */
+static void
+look_after_tables(void)
+{
+	uint64		now = cscan_now();
+
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		CScanLockState state;
+		bool		wanted;
+
+		/* An unlocked look: what is missed now is seen next time. */
+		if (!cscan_pool.tables[i].used)
+			continue;
+
+		cscan_lock();
+		state = cscan_tables[i].lock_state;
+		wanted = cscan_pool.tables[i].nscans > 0;
+		if (cscan_pool.tables[i].used && !wanted &&
+			(state == CSCAN_TABLE_LOCKED || state == CSCAN_TABLE_REFUSED))
+			set_lock_state(i, CSCAN_TABLE_RELEASING);
+		else if (!cscan_pool.tables[i].used || !wanted)
+			state = CSCAN_TABLE_RELEASING;
+		cscan_unlock();
+
+		if (state == CSCAN_TABLE_RELEASING)
+			continue;
+		if (!wanted)
+			release_table(i, state == CSCAN_TABLE_LOCKED);
+		else if (state == CSCAN_TABLE_WANTED ||
+				 (state == CSCAN_TABLE_REFUSED &&
+				  now > cscan_tables[i].refused_at + RETRY_LOCK_AFTER))
+			acquire_table(i);
+	}
+}
+
+/* ------------------------------------------------------------------
+ * Rounds
+ * ------------------------------------------------------------------ */
+
+/* A scan that took no page for a while does not count. */
+static void
+look_for_stalled(uint64 now)
+{
+	uint64		patience = CSCAN_STALLED_AFTER;
+	int			reading = 0;
+
+	cscan_lock();
+	for (int i = 0; i < cscan_max_scans; i++)
+		reading += cscan_pool.scans[i].table != CSCAN_NONE &&
+			!cscan_pool.scans[i].blocked && !cscan_pool.scans[i].stalled;
+
+	/* Where many compete for the CPU it takes longer to be sure. */
+	if (reading > ncpus)
+		patience = patience * reading / ncpus;
+
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		CScanInterest *interest = &cscan_pool.scans[i];
+		CScanSharedScan *scan = &cscan_scans[i];
+		uint32		progress = pg_atomic_read_u32(&scan->progress);
+
+		if (interest->table == CSCAN_NONE || interest->stalled)
+			continue;
+		if (interest->blocked || progress != scan->last_progress)
+		{
+			scan->last_progress = progress;
+			scan->last_change = now;
+		}
+		else if (now > scan->last_change + patience)
+			interest->stalled = true;
+	}
+	cscan_unlock();
+}
+
+static void
+look_after_neighbours(void)
+{
+	int			replay = cscan_neighbours_replay_buffer();
+	bool		pin_waiter = cscan_neighbours_pin_waiter();
+
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.tables[i].used &&
+			cscan_tables[i].lock_state == CSCAN_TABLE_LOCKED &&
+			cscan_tables_waited_for(i))
+			yield_table(i);
+	}
+	if (!pin_waiter && replay == InvalidBuffer)
+		return;
+	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+	{
+		if (cscan_pool.slots[i].table != CSCAN_NONE &&
+			((pin_waiter && cscan_loader_waited_for(i)) ||
+			 (replay != InvalidBuffer && cscan_loader_holds(i, replay))))
+			drop_slot(i);
+	}
+}
+
+/* The pool has become too large for the budget, after a reload. */
+static void
+shrink_pool(void)
+{
+	cscan_lock();
+	cscan_pool.state->budget = cscan_shared_budget(cscan_buffer_share);
+	cscan_unlock();
+
+	for (int i = 0; i < cscan_pool.state->max_slots &&
+		 cscan_pool.state->used > cscan_pool.state->budget; i++)
+	{
+		if (cscan_pool.slots[i].table != CSCAN_NONE)
+			drop_slot(i);
+	}
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.tables[i].used)
+			wake_table(i);
+	}
+}
+
+static void
+drop_useless(void)
+{
+	for (;;)
+	{
+		int			slot;
+
+		cscan_lock();
+		slot = cscan_pool_useless(&cscan_pool);
+		cscan_unlock();
+		if (slot == CSCAN_NONE)
+			break;
+		drop_slot(slot);
+	}
+}
+
+static bool
+anything_held(void)
+{
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.tables[i].used)
+			return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------------
+ * Life cycle
+ * ------------------------------------------------------------------ */
+
+/*
+ * At the end, whatever its reason: nothing of ours may stay.  Scans that are
+ * registered stay so, and are served again by the next ABM.
+ */
+static void
+say_goodbye(int code, Datum arg)
+{
+	uint32		ignored;
+
+	LWLockReleaseAll();
+	for (int i = nin_flight; i-- > 0;)
+		(void) cscan_loader_finish(in_flight[i].slot, &ignored);
+	nin_flight = 0;
+	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+		cscan_loader_release(i);
+	LockReleaseAll(DEFAULT_LOCKMETHOD, true);
+
+	cscan_lock();
+	cscan_shared->abm_latch = NULL;
+	cscan_shared->abm_pid = 0;
+	cscan_shared->abm_idle = false;
+	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+		cscan_pool_drop(&cscan_pool, i);
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (!cscan_pool.tables[i].used)
+			continue;
+		set_lock_state(i, CSCAN_TABLE_WANTED);
+		if (cscan_pool.tables[i].nscans == 0)
+			cscan_pool_remove_table(&cscan_pool, i);
+		else
+			wake_table(i);
+	}
+	cscan_unlock();
+	ConditionVariableBroadcast(&cscan_shared->released);
+}
+
+static void
+say_hello(void)
+{
+	cscan_lock();
+	cscan_pool.state->budget = cscan_shared_budget(cscan_buffer_share);
+	cscan_shared->abm_latch = MyLatch;
+	cscan_shared->abm_pid = MyProcPid;
+	cscan_shared->abm_alive = cscan_now();
+	cscan_shared->abm_idle = false;
+	cscan_unlock();
+}
+
+/* Anything that went wrong outside of a load: start anew, with empty hands. */
+static void
+recover(void)
+{
+	uint32		ignored;
+
+	HOLD_INTERRUPTS();
+	EmitErrorReport();
+	cscan_loader_clean_up_error();
+	FlushErrorState();
+	for (int i = nin_flight; i-- > 0;)
+		(void) cscan_loader_finish(in_flight[i].slot, &ignored);
+	RESUME_INTERRUPTS();
+
+	/* The postmaster starts another one; see say_goodbye(). */
+	proc_exit(1);
+}
+
+static void
+main_loop(void)
+{
+	uint64		last_round = 0;
+
+	for (;;)
+	{
+		uint64		now;
+		bool		worked;
+
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+			shrink_pool();
+		}
+
+		look_after_tables();
+		drop_useless();
+		now = cscan_now();
+		if (now >= last_round + ROUND_TIME)
+		{
+			AcceptInvalidationMessages();
+			look_for_stalled(now);
+			look_after_neighbours();
+			last_round = now;
+		}
+
+		worked = run_scheduler();
+		if (nin_flight > 0)
+		{
+			finish_load(0);
+			continue;
+		}
+		if (worked)
+			continue;
+
+		if (loads_since_tidy > TIDY_AFTER_LOADS || !anything_held())
+		{
+			cscan_loader_tidy();
+			loads_since_tidy = 0;
+		}
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle);
+	}
+}
+
+void
+cscan_abm_main(Datum arg)
+{
+	sigjmp_buf	local_sigjmp_buf;
+
+	(void) arg;
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGINT, SIG_IGN);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+
+	CreateAuxProcessResourceOwner();
+	CurrentResourceOwner = AuxProcessResourceOwner;
+	ncpus = Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
+	cscan_loader_init();
+	before_shmem_exit(say_goodbye, (Datum) 0);
+
+	if (sigsetjmp(local_sigjmp_buf, 1) != 0)
+	{
+		error_context_stack = NULL;
+		recover();
+	}
+	PG_exception_stack = &local_sigjmp_buf;
+
+	say_hello();
+	main_loop();
+}
+
+static shmem_startup_hook_type prev_shmem_startup_hook;
+
+static void
+abm_startup(void)
+{
+	if (prev_shmem_startup_hook)
+		prev_shmem_startup_hook();
+	wait_idle = cscan_wait_event("CScanAbmMain");
+}
+
+void
+cscan_abm_init(void)
+{
+	BackgroundWorker worker = {0};
+
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = abm_startup;
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = 1;
+	strlcpy(worker.bgw_library_name, "cscan", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "cscan_abm_main", sizeof(worker.bgw_function_name));
+	strlcpy(worker.bgw_name, "cscan abm", BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "cscan abm", BGW_MAXLEN);
+	RegisterBackgroundWorker(&worker);
+}

@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * abm.h
+ *		The Active Buffer Manager's parts, within its own process.
+ *
+ *		abm.c			the worker: start, main loop, end
+ *		loader.c		frames: start a load, finish it, let go
+ *		tables.c		the heavyweight locks on tables and databases
+ *		neighbours.c	who waits for something that we hold
+ *
+ * The scheduler decides (policy/), this room does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_ABM_H
+#define CSCAN_ABM_H
+
+#include "shared/shared.h"
+
+/* loader.c */
+extern void cscan_loader_init(void);
+extern void cscan_loader_start(int slot, const CScanSharedTable *table,
+							   BlockNumber first, uint32 nblocks, uint32 offset);
+extern bool cscan_loader_finish(int slot, uint32 *blocks_read);
+extern void cscan_loader_release(int slot);
+extern bool cscan_loader_waited_for(int slot);
+extern bool cscan_loader_holds(int slot, Buffer buffer);
+extern void cscan_loader_tidy(void);
+extern void cscan_loader_clean_up_error(void);
+
+/* tables.c */
+extern bool cscan_tables_lock(int table);
+extern void cscan_tables_unlock(int table);
+extern bool cscan_tables_waited_for(int table);
+
+/* neighbours.c */
+extern bool cscan_neighbours_pin_waiter(void);
+extern int	cscan_neighbours_replay_buffer(void);
+
+/* abm.c */
+extern PGDLLEXPORT void cscan_abm_main(Datum arg);
+
+#endif							/* CSCAN_ABM_H */

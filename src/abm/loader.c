@@ -1,0 +1,412 @@
+/*-------------------------------------------------------------------------
+ *
+ * loader.c
+ *		Frames: reads the blocks of a chunk into shared buffers and keeps them
+ *		pinned until they are let go.  Never decides anything.
+ *
+ * Each slot of the pool has its frames here, in the ABM's own memory: the
+ * pinned buffers, and the resource owner that they are pinned under, so that
+ * after an error all of a chunk's pins go at once.
+ *
+ * Starting a load hands its reads to the kernel as far as the version can:
+ *
+ *		15, 16	advice to prefetch, block by block; finishing reads them
+ *		17		advice and vectored reads; finishing reads them
+ *		18, 19	asynchronous reads; finishing waits for them
+ *
+ * Every read that was started is waited for, whatever happens: with io_uring
+ * one that nobody waits for keeps its buffers pinned.
+ *
+ * Blocks that were in memory before are left as they were found.  Blocks that
+ * the ABM read become the next victims when they are let go.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "storage/condition_variable.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "abm/abm.h"
+
+#if CSCAN_HAVE_VECTORED_IO
+typedef struct CScanRead
+{
+	ReadBuffersOperation op;
+	bool		started;
+} CScanRead;
+#endif
+
+typedef struct CScanFrames
+{
+	ResourceOwner owner;		/* NULL: holds nothing */
+	int			nbuffers;
+	int			room;			/* size of the two arrays */
+	Buffer	   *buffers;
+	bool	   *read;			/* was it the ABM that read the block? */
+
+	/* The load in flight, if any */
+	RelFileLocator locator;
+	bool		permanent;
+	BlockNumber first;			/* first block of the load */
+	int			offset;			/* its place in buffers[] */
+	int			nblocks;		/* blocks in the load, 0: none in flight */
+	bool		failed;			/* it could not even be started */
+#if CSCAN_HAVE_VECTORED_IO
+	CScanRead  *reads;
+	int			nreads;
+#endif
+} CScanFrames;
+
+static CScanFrames *frames;
+static MemoryContext loader_context;
+
+void
+cscan_loader_init(void)
+{
+	loader_context = AllocSetContextCreate(TopMemoryContext, "cscan loader",
+										   ALLOCSET_DEFAULT_SIZES);
+	frames = MemoryContextAllocZero(loader_context,
+									sizeof(CScanFrames) * cscan_pool.state->max_slots);
+}
+
+/*
+ * What error recovery outside of a transaction takes; see bgwriter.c.
+ */
+void
+cscan_loader_clean_up_error(void)
+{
+	LWLockReleaseAll();
+	ConditionVariableCancelSleep();
+	pgstat_report_wait_end();
+#if PG_VERSION_NUM < 160000
+	AbortBufferIO();
+#endif
+#if CSCAN_HAVE_AIO
+	pgaio_error_cleanup();
+#endif
+	UnlockBuffers();
+	CurrentResourceOwner = AuxProcessResourceOwner;
+}
+
+/*
+ * An error while loading is the scan's to raise, when it reads the page in
+ * its own session; here it only goes to the log.
+ */
+static void
+report_and_clean_up(MemoryContext old_context)
+{
+	MemoryContextSwitchTo(old_context);
+	EmitErrorReport();
+	FlushErrorState();
+	cscan_loader_clean_up_error();
+}
+
+static void
+make_room(CScanFrames *f, int nbuffers)
+{
+	int			room = Max(nbuffers, f->room);
+
+	if (f->room < room)
+	{
+		MemoryContext old = MemoryContextSwitchTo(loader_context);
+
+		f->buffers = f->buffers ? repalloc(f->buffers, sizeof(Buffer) * room) :
+			palloc(sizeof(Buffer) * room);
+		f->read = f->read ? repalloc(f->read, sizeof(bool) * room) :
+			palloc(sizeof(bool) * room);
+		f->room = room;
+		MemoryContextSwitchTo(old);
+	}
+}
+
+#if CSCAN_HAVE_VECTORED_IO
+
+static void
+start_reads(CScanFrames *f)
+{
+	SMgrRelation smgr = cscan_smgropen(f->locator);
+	int			done = 0;
+#if CSCAN_HAVE_AIO
+	int			limit = Min(io_combine_limit, io_max_combine_limit);
+#else
+	int			limit = io_combine_limit;
+#endif
+
+	f->reads = MemoryContextAlloc(loader_context, sizeof(CScanRead) * f->nblocks);
+	f->nreads = 0;
+	for (int i = 0; i < f->nblocks; i++)
+		f->buffers[f->offset + i] = InvalidBuffer;
+
+	while (done < f->nblocks)
+	{
+		CScanRead  *read = &f->reads[f->nreads];
+		int			n = Min(limit, f->nblocks - done);
+		int			ours;
+
+		memset(read, 0, sizeof(CScanRead));
+		read->op.smgr = smgr;
+#if CSCAN_HAVE_AIO
+		read->op.persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
+#else
+		read->op.smgr_persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
+#endif
+		read->op.forknum = MAIN_FORKNUM;
+		if (StartReadBuffers(&read->op, &f->buffers[f->offset + done],
+							 f->first + done, &n, READ_BUFFERS_ISSUE_ADVICE))
+		{
+			read->started = true;
+			f->nreads++;
+#if CSCAN_HAVE_AIO
+			ours = n;
+#else
+			ours = read->op.io_buffers_len;
+#endif
+		}
+		else
+			ours = 0;
+		for (int i = 0; i < n; i++)
+			f->read[f->offset + done + i] = i < ours;
+		done += n;
+		f->nbuffers = f->offset + done;
+	}
+}
+
+static void
+finish_reads(CScanFrames *f)
+{
+	for (int i = 0; i < f->nreads; i++)
+	{
+		if (f->reads[i].started)
+		{
+			/* Not again if this one fails. */
+			f->reads[i].started = false;
+			WaitReadBuffers(&f->reads[i].op);
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static bool
+reads_left(const CScanFrames *f)
+{
+	for (int i = 0; i < f->nreads; i++)
+	{
+		if (f->reads[i].started)
+			return true;
+	}
+	return false;
+}
+
+static void
+forget_reads(CScanFrames *f)
+{
+	if (f->reads)
+		pfree(f->reads);
+	f->reads = NULL;
+	f->nreads = 0;
+}
+
+#else							/* 15, 16 */
+
+static void
+start_reads(CScanFrames *f)
+{
+	SMgrRelation smgr = cscan_smgropen(f->locator);
+
+	for (int i = 0; i < f->nblocks; i++)
+		(void) PrefetchSharedBuffer(smgr, MAIN_FORKNUM, f->first + i);
+}
+
+static void
+finish_reads(CScanFrames *f)
+{
+	for (int i = 0; i < f->nblocks; i++)
+	{
+		int64		before = pgBufferUsage.shared_blks_read;
+		int			n = f->offset + i;
+
+		f->buffers[n] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM, f->first + i,
+												  RBM_NORMAL, NULL, f->permanent);
+		f->read[n] = pgBufferUsage.shared_blks_read != before;
+		f->nbuffers = n + 1;
+		if (i % 16 == 15)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static bool
+reads_left(const CScanFrames *f)
+{
+	(void) f;
+	return false;
+}
+
+static void
+forget_reads(CScanFrames *f)
+{
+	(void) f;
+}
+
+#endif
+
+/*
+ * Begin to load nblocks blocks, from block "first" of the table on, as the
+ * slot's blocks from "offset" on.  cscan_loader_finish() must follow.
+ */
+void
+cscan_loader_start(int slot, const CScanSharedTable *table,
+				   BlockNumber first, uint32 nblocks, uint32 offset)
+{
+	CScanFrames *f = &frames[slot];
+	MemoryContext old_context = CurrentMemoryContext;
+
+	Assert(f->nblocks == 0);
+	make_room(f, offset + nblocks);
+	if (f->owner == NULL)
+	{
+		f->owner = ResourceOwnerCreate(AuxProcessResourceOwner, "cscan chunk");
+		f->nbuffers = 0;
+	}
+	f->locator = table->locator;
+	f->permanent = table->permanent;
+	f->first = first;
+	f->offset = offset;
+	f->nblocks = nblocks;
+	f->failed = false;
+
+	CurrentResourceOwner = f->owner;
+	PG_TRY();
+	{
+		start_reads(f);
+	}
+	PG_CATCH();
+	{
+		report_and_clean_up(old_context);
+		f->failed = true;
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = AuxProcessResourceOwner;
+}
+
+/*
+ * Wait for a load.  Returns false if it failed: then all of the slot's pins
+ * are gone.  *blocks_read is set to the number of blocks read from storage.
+ */
+bool
+cscan_loader_finish(int slot, uint32 *blocks_read)
+{
+	CScanFrames *f = &frames[slot];
+	MemoryContext old_context = CurrentMemoryContext;
+	bool		failed = f->failed;
+
+	*blocks_read = 0;
+	if (f->nblocks == 0)
+		return true;
+
+	CurrentResourceOwner = f->owner;
+	do
+	{
+		PG_TRY();
+		{
+			if (!f->failed || reads_left(f))
+				finish_reads(f);
+		}
+		PG_CATCH();
+		{
+			report_and_clean_up(old_context);
+			CurrentResourceOwner = f->owner;
+			f->failed = failed = true;
+		}
+		PG_END_TRY();
+	} while (reads_left(f));
+	CurrentResourceOwner = AuxProcessResourceOwner;
+	forget_reads(f);
+
+	if (!failed)
+	{
+		for (int i = f->offset; i < f->nbuffers; i++)
+			*blocks_read += f->read[i];
+	}
+	f->nblocks = 0;
+	if (failed)
+		cscan_loader_release(slot);
+	return !failed;
+}
+
+/*
+ * Let go of a slot's frames, the last block first: the free list hands out
+ * what came to it last.
+ */
+void
+cscan_loader_release(int slot)
+{
+	CScanFrames *f = &frames[slot];
+	uint32		ignored;
+
+	if (f->owner == NULL)
+		return;
+	if (f->nblocks != 0)
+	{
+		/* Still in flight.  If it fails it comes back here by itself. */
+		if (!cscan_loader_finish(slot, &ignored))
+			return;
+	}
+
+	CurrentResourceOwner = f->owner;
+	for (int i = f->nbuffers; i-- > 0;)
+	{
+		if (!BufferIsValid(f->buffers[i]))
+			continue;
+		if (f->failed)
+			continue;
+		if (f->read[i])
+			cscan_release_as_victim(f->buffers[i]);
+		else
+			ReleaseBuffer(f->buffers[i]);
+	}
+	CurrentResourceOwner = AuxProcessResourceOwner;
+
+	/* After a failure there may be pins that are not in the array. */
+	ResourceOwnerRelease(f->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerDelete(f->owner);
+	f->owner = NULL;
+	f->nbuffers = 0;
+	f->failed = false;
+}
+
+/* Does somebody wait until a buffer of this slot is pinned by nobody else? */
+bool
+cscan_loader_waited_for(int slot)
+{
+	CScanFrames *f = &frames[slot];
+
+	for (int i = 0; i < f->nbuffers; i++)
+	{
+		if (BufferIsValid(f->buffers[i]) &&
+			(cscan_buffer_state(GetBufferDescriptor(f->buffers[i] - 1)) & BM_PIN_COUNT_WAITER))
+			return true;
+	}
+	return false;
+}
+
+bool
+cscan_loader_holds(int slot, Buffer buffer)
+{
+	CScanFrames *f = &frames[slot];
+
+	for (int i = 0; i < f->nbuffers; i++)
+	{
+		if (f->buffers[i] == buffer)
+			return true;
+	}
+	return false;
+}
+
+/* Nothing is in flight: close the files of tables that may be gone. */
+void
+cscan_loader_tidy(void)
+{
+	cscan_smgr_forget_all();
+}

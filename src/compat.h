@@ -1,0 +1,202 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *		The differences between PostgreSQL 15 and 19, in one place.
+ *
+ * The rest of the code is written against the newest signatures, or against
+ * the CSCAN_HAVE_* words below; nothing else looks at PG_VERSION_NUM.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_COMPAT_H
+#define CSCAN_COMPAT_H
+
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/relscan.h"
+#include "catalog/pg_class.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "optimizer/planner.h"
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+#include "storage/proc.h"
+#include "storage/smgr.h"
+#include "tcop/tcopprot.h"
+#include "utils/rel.h"
+#include "utils/wait_event.h"
+
+#if PG_VERSION_NUM < 150000
+#error "cscan needs PostgreSQL 15 or later"
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#include "parser/parse_relation.h"
+#include "storage/relfilelocator.h"
+#else
+#include "storage/relfilenode.h"
+#include "utils/acl.h"
+#endif
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#include "executor/execScan.h"
+#include "storage/aio.h"
+#endif
+
+/* 17: several blocks in one read; 18: the reads are asynchronous */
+#define CSCAN_HAVE_VECTORED_IO		(PG_VERSION_NUM >= 170000)
+#define CSCAN_HAVE_AIO				(PG_VERSION_NUM >= 180000)
+
+/* 16: RelFileNode became RelFileLocator, its fields lost the "Node" */
+#if PG_VERSION_NUM < 160000
+#define RelFileLocator RelFileNode
+#define RelFileLocatorEquals(a, b) RelFileNodeEquals(a, b)
+#define cscan_relation_locator(rel) ((rel)->rd_node)
+#else
+#define cscan_relation_locator(rel) ((rel)->rd_locator)
+#endif
+
+/* 17: backend ids became process numbers; 18: MyProcNumber's smgropen kept it */
+static inline SMgrRelation
+cscan_smgropen(RelFileLocator locator)
+{
+#if PG_VERSION_NUM < 170000
+	return smgropen(locator, InvalidBackendId);
+#else
+	return smgropen(locator, INVALID_PROC_NUMBER);
+#endif
+}
+
+/* Close what storage manager objects there are; no I/O may be in flight. */
+static inline void
+cscan_smgr_forget_all(void)
+{
+#if PG_VERSION_NUM < 170000
+	smgrcloseall();
+#else
+	smgrdestroyall();
+#endif
+}
+
+/* 16: the access method of a page is told by the caller's slot operations */
+#define CSCAN_HAVE_SLOT_OPS			(PG_VERSION_NUM >= 160000)
+
+/* 18: ExecScan can be inlined for a node's own mix of qual and projection */
+#define CSCAN_HAVE_SCAN_EXTENDED	(PG_VERSION_NUM >= 180000)
+
+/*
+ * Bring the visible tuples of a page into the scan descriptor, as a heap
+ * scan does in page-at-a-time mode.
+ */
+static inline void
+cscan_heap_get_page(HeapScanDesc scan, BlockNumber block)
+{
+#if PG_VERSION_NUM < 170000
+	heapgetpage(&scan->rs_base, block);
+#else
+	if (BufferIsValid(scan->rs_cbuf))
+	{
+		ReleaseBuffer(scan->rs_cbuf);
+		scan->rs_cbuf = InvalidBuffer;
+	}
+	CHECK_FOR_INTERRUPTS();
+	scan->rs_cbuf = ReadBufferExtended(scan->rs_base.rs_rd, MAIN_FORKNUM, block,
+									   RBM_NORMAL, scan->rs_strategy);
+	scan->rs_cblock = block;
+	heap_prepare_pagescan(&scan->rs_base);
+#endif
+}
+
+/* 17: custom wait events */
+static inline uint32
+cscan_wait_event(const char *name)
+{
+#if PG_VERSION_NUM < 170000
+	(void) name;
+	return PG_WAIT_EXTENSION;
+#else
+	return WaitEventExtensionNew(name);
+#endif
+}
+
+/* 19: the class of the buffer pin waits was renamed */
+#define CSCAN_WAIT_CLASS_BUFFER		0x04000000U
+
+/* 19: the buffer header's state grew to 64 bits, and there is no free list */
+#if PG_VERSION_NUM >= 190000
+typedef uint64 CScanBufferState;
+#else
+typedef uint32 CScanBufferState;
+#endif
+
+static inline CScanBufferState
+cscan_buffer_state(BufferDesc *desc)
+{
+#if PG_VERSION_NUM >= 190000
+	return pg_atomic_read_u64(&desc->state);
+#else
+	return pg_atomic_read_u32(&desc->state);
+#endif
+}
+
+/*
+ * Unpin a buffer and make it the next to be reused, if nobody else has it
+ * pinned and it is clean.  Best effort: between the two steps anybody may take
+ * the frame, and the free list looks at pins and usage again.
+ */
+static inline void
+cscan_release_as_victim(Buffer buffer)
+{
+	BufferDesc *desc = GetBufferDescriptor(buffer - 1);
+	CScanBufferState state = LockBufHdr(desc);
+	bool		ours = BUF_STATE_GET_REFCOUNT(state) == 1 && !(state & BM_DIRTY);
+
+#if PG_VERSION_NUM >= 190000
+	UnlockBufHdrExt(desc, state, 0, ours ? BUF_USAGECOUNT_MASK : 0, 0);
+	ReleaseBuffer(buffer);
+#else
+	if (ours)
+		state &= ~BUF_USAGECOUNT_MASK;
+	UnlockBufHdr(desc, state);
+	ReleaseBuffer(buffer);
+	if (ours)
+		StrategyFreeBuffer(desc);
+#endif
+}
+
+/* 16: permissions moved from the range table to lists of their own */
+static inline void
+cscan_check_permissions(PlannedStmt *stmt)
+{
+#if PG_VERSION_NUM < 160000
+	ExecCheckRTPerms(stmt->rtable, true);
+#else
+	ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
+#endif
+}
+
+/* 19: the planner is told about EXPLAIN */
+#if PG_VERSION_NUM >= 190000
+#define CSCAN_PLANNER_PARAMS	Query *parse, const char *query_string, \
+	int cursorOptions, ParamListInfo boundParams, ExplainState *es
+#define CSCAN_PLANNER_ARGS		parse, query_string, cursorOptions, boundParams, es
+#else
+#define CSCAN_PLANNER_PARAMS	Query *parse, const char *query_string, \
+	int cursorOptions, ParamListInfo boundParams
+#define CSCAN_PLANNER_ARGS		parse, query_string, cursorOptions, boundParams
+#endif
+
+static inline PlannedStmt *
+cscan_plan_query(Query *query, const char *string)
+{
+#if PG_VERSION_NUM >= 190000
+	return pg_plan_query(query, string, CURSOR_OPT_PARALLEL_OK, NULL, NULL);
+#else
+	return pg_plan_query(query, string, CURSOR_OPT_PARALLEL_OK, NULL);
+#endif
+}
+
+#endif							/* CSCAN_COMPAT_H */

@@ -1,0 +1,145 @@
+/*-------------------------------------------------------------------------
+ *
+ * cscan.c
+ *		Cooperative Scans for PostgreSQL: the module's table of contents.
+ *
+ * The settings that a session may always have are defined first.  The rest,
+ * and everything that needs shared memory, only exists when the library comes
+ * in by shared_preload_libraries; otherwise plans stay PostgreSQL's own and
+ * the functions say what to do.  Nothing here may raise an error: pg_upgrade
+ * loads every library of the old cluster.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fmgr.h"
+#include "utils/guc.h"
+#include "utils/plancache.h"
+
+#include "cscan.h"
+
+PG_MODULE_MAGIC;
+
+bool		cscan_enabled = true;
+int			cscan_policy = CSCAN_POLICY_RELEVANCE;
+int			cscan_chunk_size = 2048;
+double		cscan_buffer_share = 0.5;
+int			cscan_min_table_size = -1;
+int			cscan_max_scans = 128;
+bool		cscan_preloaded = false;
+
+static const struct config_enum_entry policy_options[] = {
+	{"normal", CSCAN_POLICY_NORMAL, false},
+	{"attach", CSCAN_POLICY_ATTACH, false},
+	{"elevator", CSCAN_POLICY_ELEVATOR, false},
+	{"relevance", CSCAN_POLICY_RELEVANCE, false},
+	{NULL, 0, false}
+};
+
+void		_PG_init(void);
+
+/* Plans made under another setting must not be used again. */
+static void
+assign_enabled(bool newval, void *extra)
+{
+	if (newval != cscan_enabled)
+		ResetPlanCache();
+}
+
+static void
+assign_min_table_size(int newval, void *extra)
+{
+	if (newval != cscan_min_table_size)
+		ResetPlanCache();
+}
+
+void
+cscan_require_preload(void)
+{
+	if (!cscan_preloaded)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cscan is not loaded by shared_preload_libraries"),
+				 errhint("Add \"cscan\" to shared_preload_libraries, for example shared_preload_libraries = 'cscan' in postgresql.conf, and restart the server.")));
+}
+
+static void
+define_session_settings(void)
+{
+	DefineCustomBoolVariable("cscan.enabled",
+							 "Lets cooperative scans take the place of sequential scans.",
+							 NULL,
+							 &cscan_enabled,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL, assign_enabled, NULL);
+	DefineCustomEnumVariable("cscan.policy",
+							 "Selects how this session's cooperative scans are scheduled.",
+							 NULL,
+							 &cscan_policy,
+							 CSCAN_POLICY_RELEVANCE,
+							 policy_options,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("cscan.min_table_size",
+							"Tables must be larger than this to be scanned cooperatively.",
+							"-1 stands for a quarter of shared_buffers, 0 for every table.",
+							&cscan_min_table_size,
+							-1, -1, INT_MAX,
+							PGC_USERSET,
+							GUC_UNIT_KB | GUC_EXPLAIN,
+							NULL, assign_min_table_size, NULL);
+}
+
+static void
+define_server_settings(void)
+{
+	DefineCustomIntVariable("cscan.chunk_size",
+							"Sets the size of a chunk, the unit of scheduling and of I/O.",
+							"The chunks of a small pool are smaller, those of a very large table larger.",
+							&cscan_chunk_size,
+							2048, 64, 262144,
+							PGC_POSTMASTER,
+							GUC_UNIT_KB,
+							NULL, NULL, NULL);
+	DefineCustomRealVariable("cscan.buffer_share",
+							 "Sets the share of shared_buffers that may hold chunks.",
+							 "0 turns cooperative scans off.",
+							 &cscan_buffer_share,
+							 0.5, 0.0, 0.75,
+							 PGC_SIGHUP,
+							 0,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("cscan.max_scans",
+							"Sets how many cooperative scans can be registered at one time.",
+							"Further scans run as plain scans.",
+							&cscan_max_scans,
+							128, 1, 10000,
+							PGC_POSTMASTER,
+							0,
+							NULL, NULL, NULL);
+}
+
+void
+_PG_init(void)
+{
+	define_session_settings();
+	if (process_shared_preload_libraries_in_progress)
+		define_server_settings();
+	MarkGUCPrefixReserved("cscan");
+
+	/* A plan with a CScan in it may come to any process. */
+	cscan_exec_init();
+
+	if (!process_shared_preload_libraries_in_progress || IsBinaryUpgrade)
+		return;
+
+	cscan_preloaded = true;
+	cscan_shared_init();
+	cscan_registry_init();
+	cscan_planner_init();
+	cscan_abm_init();
+}

@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * cscan.h
+ *		What all rooms share: settings, and one init function a module.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_H
+#define CSCAN_H
+
+#include "postgres.h"
+
+#include "policy/policy.h"
+
+/* Settings; see cscan.c for their meaning. */
+extern bool cscan_enabled;
+extern int	cscan_policy;		/* a CScanPolicyId */
+extern int	cscan_chunk_size;	/* kB */
+extern double cscan_buffer_share;
+extern int	cscan_min_table_size;	/* kB, or -1 */
+extern int	cscan_max_scans;
+
+/* Loaded by shared_preload_libraries: shared state and the ABM exist. */
+extern bool cscan_preloaded;
+
+/* Raises an error with a hint unless cscan was preloaded. */
+extern void cscan_require_preload(void);
+
+extern void cscan_shared_init(void);
+extern void cscan_registry_init(void);
+extern void cscan_abm_init(void);
+extern void cscan_exec_init(void);
+extern void cscan_planner_init(void);
+
+#endif							/* CSCAN_H */

@@ -1,0 +1,412 @@
+/*-------------------------------------------------------------------------
+ *
+ * exec.c
+ *		The CScan node: a sequential scan whose chunks come in any order.
+ *
+ * The page loop is a heap scan's own, page at a time; what differs is which
+ * page comes next.  The node reads every page itself, through the buffer
+ * manager, so that the ABM's pins only decide whether that is a hit.
+ *
+ *		first fetch		begin a heap scan, fix the number of blocks, register
+ *		next chunk		ask the registry, which may wait; or, without one, go on
+ *						in block order
+ *		end, rescan		leave
+ *
+ * Invariant: every chunk is taken exactly once.  The node keeps its own list
+ * of the chunks that it has taken and holds whatever the registry says
+ * against it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/tableam.h"
+#include "nodes/bitmapset.h"
+#include "pgstat.h"
+#include "storage/bufpage.h"
+#include "utils/memutils.h"
+
+#include "exec/exec.h"
+
+static Node *create_state(CustomScan *cscan);
+static void begin_scan(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *exec_scan(CustomScanState *node);
+static void end_scan(CustomScanState *node);
+static void rescan(CustomScanState *node);
+
+const CustomScanMethods cscan_scan_methods = {
+	.CustomName = "CScan",
+	.CreateCustomScanState = create_state,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "CScan",
+	.BeginCustomScan = begin_scan,
+	.ExecCustomScan = exec_scan,
+	.EndCustomScan = end_scan,
+	.ReScanCustomScan = rescan,
+	.ExplainCustomScan = cscan_explain,
+};
+
+static Node *
+create_state(CustomScan *cscan)
+{
+	CScanState *node = palloc0(sizeof(CScanState));
+
+	NodeSetTag(node, T_CustomScanState);
+	node->css.methods = &exec_methods;
+#if CSCAN_HAVE_SLOT_OPS
+	node->css.slotOps = &TTSOpsBufferHeapTuple;
+#endif
+	node->first_rows = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FIRST_ROWS);
+	return (Node *) node;
+}
+
+/* ------------------------------------------------------------------
+ * Chunks
+ * ------------------------------------------------------------------ */
+
+static void
+set_chunk(CScanState *node, uint32 chunk)
+{
+	MemoryContext old;
+
+	if (chunk >= node->nchunks || bms_is_member((int) chunk, node->done))
+		elog(ERROR, "chunk %u of %u was handed out twice", chunk, node->nchunks);
+
+	old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
+	node->done = bms_add_member(node->done, (int) chunk);
+	MemoryContextSwitchTo(old);
+
+	/* What the first rows came from has been read already. */
+	node->next_block = Max(chunk * node->chunk_blocks, node->head);
+	node->end_block = Min(node->nblocks - chunk * node->chunk_blocks, node->chunk_blocks) +
+		chunk * node->chunk_blocks;
+}
+
+/*
+ * The first rows are wanted soon, or perhaps only they: read a chunk's worth
+ * of blocks before anything is registered.
+ */
+static bool
+read_head(CScanState *node)
+{
+	if (!node->first_rows || node->head > 0 || node->nblocks == 0)
+		return false;
+	node->head = Min(node->nblocks, cscan_shared->preferred_chunk_blocks);
+	node->next_block = 0;
+	node->end_block = node->head;
+	node->chunks_total++;
+	node->chunks_self++;
+	return true;
+}
+
+/*
+ * Register what is left of the table and divide it into chunks.  Where that
+ * is no more than one chunk there is nothing to share; then, and where no
+ * registration is to be had, it is read as a single one.
+ */
+static bool
+begin_chunks(CScanState *node)
+{
+	node->begun = true;
+	if (node->nblocks <= node->head)
+		return false;
+
+	node->reg = cscan_registry_register(node->css.ss.ss_currentRelation,
+										node->nblocks, node->head, node->policy);
+	node->chunk_blocks = node->reg ? cscan_registry_chunk_blocks(node->reg) : node->nblocks;
+	node->nchunks = (node->nblocks - 1) / node->chunk_blocks + 1;
+	node->chunks_total += node->nchunks - node->head / node->chunk_blocks;
+	return true;
+}
+
+/* Go on to the next chunk; false if there is none left. */
+static bool
+next_chunk(CScanState *node)
+{
+	CScanDelivery how;
+	uint32		chunk;
+
+	if (!node->begun)
+	{
+		if (read_head(node))
+			return true;
+		if (!begin_chunks(node))
+			return false;
+		if (node->reg == NULL)
+		{
+			node->chunks_self++;
+			set_chunk(node, 0);
+			return true;
+		}
+	}
+	if (node->reg == NULL)
+		return false;
+
+	how = cscan_registry_next(node->reg, &chunk, &node->waited);
+	switch (how)
+	{
+		case CSCAN_FINISHED:
+			cscan_registry_leave(node->reg);
+			node->reg = NULL;
+			return false;
+		case CSCAN_RESIDENT:
+			node->chunks_resident++;
+			break;
+		case CSCAN_LOADED:
+			node->chunks_loaded++;
+			break;
+		case CSCAN_SELF_READ:
+			node->chunks_self++;
+			break;
+	}
+	set_chunk(node, chunk);
+	return true;
+}
+
+/* ------------------------------------------------------------------
+ * Pages and tuples
+ * ------------------------------------------------------------------ */
+
+/* The first fetch: take the snapshot's view of the table. */
+static void
+begin_heap_scan(CScanState *node)
+{
+	ScanState  *ss = &node->css.ss;
+
+	/*
+	 * As a sequential scan's, but never synchronized; this counts the scan
+	 * and takes the predicate lock.
+	 */
+	node->scan = table_beginscan_strat(ss->ss_currentRelation,
+									   ss->ps.state->es_snapshot,
+									   0, NULL, true, false);
+	node->nblocks = ((HeapScanDesc) node->scan)->rs_nblocks;
+}
+
+/* Get the next page with visible tuples; false at the end. */
+static bool
+next_page(CScanState *node)
+{
+	HeapScanDesc heap = (HeapScanDesc) node->scan;
+
+	for (;;)
+	{
+		if (node->next_block >= node->end_block)
+		{
+			/* Nothing stays pinned while waiting. */
+			if (BufferIsValid(heap->rs_cbuf))
+			{
+				ReleaseBuffer(heap->rs_cbuf);
+				heap->rs_cbuf = InvalidBuffer;
+			}
+			if (!next_chunk(node))
+				return false;
+		}
+		cscan_heap_get_page(heap, node->next_block++);
+		if (node->reg)
+			cscan_registry_progress(node->reg);
+		heap->rs_cindex = 0;
+		heap->rs_inited = true;
+		if (heap->rs_ntuples > 0)
+			return true;
+	}
+}
+
+static TupleTableSlot *
+next_tuple(ScanState *ss)
+{
+	CScanState *node = (CScanState *) ss;
+	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
+	HeapScanDesc heap;
+	HeapTuple	tuple;
+	OffsetNumber offset;
+	ItemId		lp;
+	Page		page;
+
+	if (node->scan == NULL)
+		begin_heap_scan(node);
+	heap = (HeapScanDesc) node->scan;
+
+	if (node->finished ||
+		((!heap->rs_inited || (int) heap->rs_cindex >= (int) heap->rs_ntuples) &&
+		 !next_page(node)))
+	{
+		node->finished = true;
+		return ExecClearTuple(slot);
+	}
+
+	tuple = &heap->rs_ctup;
+	page = BufferGetPage(heap->rs_cbuf);
+	offset = heap->rs_vistuples[heap->rs_cindex++];
+	lp = PageGetItemId(page, offset);
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, lp);
+	tuple->t_len = ItemIdGetLength(lp);
+	ItemPointerSet(&tuple->t_self, heap->rs_cblock, offset);
+	pgstat_count_heap_getnext(ss->ss_currentRelation);
+	return ExecStoreBufferHeapTuple(tuple, slot, heap->rs_cbuf);
+}
+
+/* There are no conditions that only the access method knows of. */
+static bool
+recheck(ScanState *ss, TupleTableSlot *slot)
+{
+	(void) ss;
+	(void) slot;
+	return true;
+}
+
+static TupleTableSlot *
+exec_scan(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_tuple, recheck);
+}
+
+/* ------------------------------------------------------------------
+ * The same without what a given scan does not need, as SeqScan has it in 18
+ * ------------------------------------------------------------------ */
+
+#if CSCAN_HAVE_SCAN_EXTENDED
+
+static TupleTableSlot *
+exec_plain(PlanState *ps)
+{
+	ScanState  *ss = (ScanState *) ps;
+
+	pg_assume(ss->ps.state->es_epq_active == NULL);
+	return ExecScanExtended(ss, next_tuple, recheck, NULL, NULL, NULL);
+}
+
+static TupleTableSlot *
+exec_with_qual(PlanState *ps)
+{
+	ScanState  *ss = (ScanState *) ps;
+
+	return ExecScanExtended(ss, next_tuple, recheck, NULL, ps->qual, NULL);
+}
+
+static TupleTableSlot *
+exec_with_project(PlanState *ps)
+{
+	ScanState  *ss = (ScanState *) ps;
+
+	return ExecScanExtended(ss, next_tuple, recheck, NULL, NULL, ps->ps_ProjInfo);
+}
+
+static TupleTableSlot *
+exec_with_qual_project(PlanState *ps)
+{
+	ScanState  *ss = (ScanState *) ps;
+
+	return ExecScanExtended(ss, next_tuple, recheck, NULL, ps->qual, ps->ps_ProjInfo);
+}
+
+#endif
+
+static TupleTableSlot *
+exec_general(PlanState *ps)
+{
+	return ExecScan((ScanState *) ps, next_tuple, recheck);
+}
+
+/* Called for each tuple: pick the shortest way, past core's own wrapper. */
+static void
+choose_exec(CScanState *node)
+{
+	PlanState  *ps = &node->css.ss.ps;
+
+	ps->ExecProcNode = exec_general;
+#if CSCAN_HAVE_SCAN_EXTENDED
+	if (ps->state->es_epq_active != NULL)
+		return;
+	if (ps->qual == NULL)
+		ps->ExecProcNode = ps->ps_ProjInfo ? exec_with_project : exec_plain;
+	else
+		ps->ExecProcNode = ps->ps_ProjInfo ? exec_with_qual_project : exec_with_qual;
+#endif
+}
+
+/* ------------------------------------------------------------------
+ * Life cycle
+ * ------------------------------------------------------------------ */
+
+static void
+begin_scan(CustomScanState *css, EState *estate, int eflags)
+{
+	CScanState *node = (CScanState *) css;
+
+#if !CSCAN_HAVE_SLOT_OPS
+	ScanState  *ss = &css->ss;
+	CustomScan *plan = (CustomScan *) ss->ps.plan;
+
+	/*
+	 * The slot was made for virtual tuples, and what was compiled against it
+	 * takes the columns as there already.  Make all three anew.
+	 */
+	ExecInitScanTupleSlot(estate, ss, RelationGetDescr(ss->ss_currentRelation),
+						  table_slot_callbacks(ss->ss_currentRelation));
+	ExecAssignScanProjectionInfoWithVarno(ss, (int) plan->scan.scanrelid);
+	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, (PlanState *) ss);
+#endif
+	(void) estate;
+	(void) eflags;
+
+	node->policy = cscan_policy;
+	choose_exec(node);
+}
+
+/* Give back all that a scan holds; what it counted stays. */
+static void
+leave(CScanState *node)
+{
+	if (node->reg)
+	{
+		cscan_registry_leave(node->reg);
+		node->reg = NULL;
+	}
+	bms_free(node->done);
+	node->done = NULL;
+	node->begun = false;
+	node->finished = false;
+	node->head = 0;
+	node->next_block = node->end_block = 0;
+}
+
+static void
+rescan(CustomScanState *css)
+{
+	CScanState *node = (CScanState *) css;
+
+	leave(node);
+	if (node->scan)
+	{
+		/*
+		 * Tuples that came after the first pass are not visible to its
+		 * snapshot: nblocks stays as it was.
+		 */
+		table_rescan(node->scan, NULL);
+		((HeapScanDesc) node->scan)->rs_inited = false;
+		((HeapScanDesc) node->scan)->rs_ntuples = 0;
+	}
+	ExecScanReScan(&css->ss);
+}
+
+static void
+end_scan(CustomScanState *css)
+{
+	CScanState *node = (CScanState *) css;
+
+	leave(node);
+	if (node->scan)
+	{
+		table_endscan(node->scan);
+		node->scan = NULL;
+	}
+}
+
+void
+cscan_exec_init(void)
+{
+	RegisterCustomScanMethods(&cscan_scan_methods);
+}

@@ -1,0 +1,27 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.c
+ *		What EXPLAIN ANALYZE says of a CScan.  All keys begin with "CScan".
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "exec/exec.h"
+
+void
+cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	CScanState *node = (CScanState *) css;
+
+	(void) ancestors;
+	if (!es->analyze)
+		return;
+	ExplainPropertyText("CScan Policy", cscan_policies[node->policy]->name, es);
+	ExplainPropertyUInteger("CScan Chunks", NULL, node->chunks_total, es);
+	ExplainPropertyUInteger("CScan Chunks Resident", NULL, node->chunks_resident, es);
+	ExplainPropertyUInteger("CScan Chunks Loaded", NULL, node->chunks_loaded, es);
+	ExplainPropertyUInteger("CScan Chunks Self-Read", NULL, node->chunks_self, es);
+	if (es->timing)
+		ExplainPropertyFloat("CScan Wait Time", "ms", node->waited / 1000.0, 3, es);
+}

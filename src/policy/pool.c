@@ -1,0 +1,478 @@
+/*-------------------------------------------------------------------------
+ *
+ * pool.c
+ *		Tables, scans and slots, and the questions that policies ask of them.
+ *
+ * Everything is written plainly: counts are made anew for each decision, by
+ * walking the scans and the slots.  See pool.h for the invariants; schedule.c
+ * puts the policies together.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "policy.h"
+
+#define WANTED(pool, scan)		((pool)->wanted + (size_t) (scan) * CSCAN_MAP_WORDS)
+#define RESIDENT(pool, table)	((pool)->resident + (size_t) (table) * CSCAN_MAP_WORDS)
+
+static inline bool
+map_test(const uint64_t *map, uint32_t n)
+{
+	return (map[n / 64] >> (n % 64)) & 1;
+}
+
+static inline void
+map_set(uint64_t *map, uint32_t n)
+{
+	map[n / 64] |= UINT64_C(1) << (n % 64);
+}
+
+static inline void
+map_clear(uint64_t *map, uint32_t n)
+{
+	map[n / 64] &= ~(UINT64_C(1) << (n % 64));
+}
+
+void
+cscan_pool_init(CScanPool *pool, int max_scans, int max_slots)
+{
+	memset(pool->state, 0, sizeof(*pool->state));
+	pool->state->max_scans = max_scans;
+	pool->state->max_slots = max_slots;
+	pool->state->load_time = 10000.0;
+
+	memset(pool->scans, 0, sizeof(CScanInterest) * max_scans);
+	memset(pool->tables, 0, sizeof(CScanTable) * max_scans);
+	memset(pool->slots, 0, sizeof(CScanSlot) * max_slots);
+	memset(pool->wanted, 0, sizeof(uint64_t) * CSCAN_MAP_WORDS * max_scans);
+	memset(pool->resident, 0, sizeof(uint64_t) * CSCAN_MAP_WORDS * max_scans);
+
+	for (int i = 0; i < max_scans; i++)
+		pool->scans[i].table = CSCAN_NONE;
+	for (int i = 0; i < max_slots; i++)
+		pool->slots[i].table = CSCAN_NONE;
+}
+
+/*
+ * A pool should hold at least 8 chunks, and a table has at most
+ * CSCAN_MAX_CHUNKS of them.
+ */
+uint32_t
+cscan_pool_chunk_blocks(const CScanPool *pool, uint32_t preferred, uint32_t nblocks)
+{
+	uint32_t	blocks = preferred;
+
+	if (blocks > pool->state->budget / 8)
+		blocks = pool->state->budget / 8;
+	if (blocks < 1)
+		blocks = 1;
+	while ((nblocks - (nblocks > 0)) / blocks >= CSCAN_MAX_CHUNKS)
+		blocks *= 2;
+	return blocks;
+}
+
+int
+cscan_pool_add_table(CScanPool *pool, uint32_t chunk_blocks)
+{
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		CScanTable *table = &pool->tables[i];
+
+		if (table->used)
+			continue;
+		memset(table, 0, sizeof(*table));
+		table->used = true;
+		table->chunk_blocks = chunk_blocks;
+		memset(RESIDENT(pool, i), 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
+		return i;
+	}
+	return CSCAN_NONE;
+}
+
+void
+cscan_pool_remove_table(CScanPool *pool, int table)
+{
+	for (int i = 0; i < pool->state->max_slots; i++)
+	{
+		if (pool->slots[i].table == table)
+			cscan_pool_drop(pool, i);
+	}
+	pool->tables[table].used = false;
+}
+
+int
+cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
+					uint32_t nblocks, uint64_t now)
+{
+	CScanTable *t = &pool->tables[table];
+
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		CScanInterest *scan = &pool->scans[i];
+		uint64_t   *wanted = WANTED(pool, i);
+
+		if (scan->table != CSCAN_NONE)
+			continue;
+
+		memset(scan, 0, sizeof(*scan));
+		scan->table = table;
+		scan->policy = policy;
+		scan->in_use = CSCAN_NONE;
+		scan->nblocks = nblocks;
+		scan->nchunks = nblocks / t->chunk_blocks + (nblocks % t->chunk_blocks != 0);
+		scan->needed = scan->nchunks;
+		scan->since = now;
+
+		memset(wanted, 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
+		memset(wanted, 0xff, sizeof(uint64_t) * (scan->nchunks / 64));
+		if (scan->nchunks % 64 != 0)
+			wanted[scan->nchunks / 64] = (UINT64_C(1) << (scan->nchunks % 64)) - 1;
+
+		t->nscans++;
+		if (t->nblocks < nblocks)
+			t->nblocks = nblocks;
+		return i;
+	}
+	return CSCAN_NONE;
+}
+
+/* The scan's set of chunks is complete: let its policy say where to begin. */
+void
+cscan_pool_start(CScanPool *pool, int scan)
+{
+	cscan_pool_count(pool);
+	pool->scans[scan].position =
+		cscan_policies[pool->scans[scan].policy]->start(pool, scan);
+}
+
+void
+cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
+{
+	if (cscan_pool_wants(pool, scan, chunk))
+	{
+		map_clear(WANTED(pool, scan), chunk);
+		pool->scans[scan].needed--;
+	}
+}
+
+void
+cscan_pool_unregister(CScanPool *pool, int scan)
+{
+	CScanTable *t = &pool->tables[pool->scans[scan].table];
+	int			table = pool->scans[scan].table;
+
+	pool->scans[scan].table = CSCAN_NONE;
+	t->nscans--;
+
+	t->nblocks = 0;
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		if (pool->scans[i].table == table && t->nblocks < pool->scans[i].nblocks)
+			t->nblocks = pool->scans[i].nblocks;
+	}
+	for (int i = 0; i < pool->state->max_slots; i++)
+	{
+		if (pool->slots[i].trigger == scan)
+			pool->slots[i].trigger = CSCAN_NONE;
+	}
+}
+
+int
+cscan_pool_choose(CScanPool *pool, int scan, uint64_t now)
+{
+	CScanInterest *s = &pool->scans[scan];
+	int			slot;
+
+	s->in_use = CSCAN_NONE;
+	s->stalled = false;
+	if (s->needed == 0)
+	{
+		s->blocked = false;
+		return CSCAN_NONE;
+	}
+
+	slot = cscan_policies[s->policy]->choose_available(pool, scan);
+	if (slot == CSCAN_NONE)
+	{
+		if (!s->blocked)
+			s->since = now;
+		s->blocked = true;
+		return CSCAN_NONE;
+	}
+
+	cscan_pool_unwant(pool, scan, pool->slots[slot].chunk);
+	s->blocked = false;
+	s->since = now;
+	s->in_use = slot;
+	s->position = pool->slots[slot].chunk;
+	pool->slots[slot].stamp = now;
+	return slot;
+}
+
+bool
+cscan_pool_take(CScanPool *pool, int scan, uint64_t now, uint32_t *chunk)
+{
+	CScanInterest *s = &pool->scans[scan];
+	uint32_t	first;
+	uint32_t	c;
+
+	first = c = cscan_pool_next_wanted(pool, scan, s->position);
+	if (c == CSCAN_NO_CHUNK)
+		return false;
+
+	/* Rather one that nobody is loading just now. */
+	while (!cscan_pool_absent_for(pool, scan, c))
+	{
+		c = cscan_pool_next_wanted(pool, scan, c + 1);
+		if (c == first)
+			break;
+	}
+	cscan_pool_unwant(pool, scan, c);
+	s->in_use = CSCAN_NONE;
+	s->blocked = false;
+	s->stalled = false;
+	s->since = now;
+	s->position = c;
+	*chunk = c;
+	return true;
+}
+
+void
+cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now, uint64_t duration,
+				  bool failed, bool cached)
+{
+	CScanSlot  *s = &pool->slots[slot];
+
+	/* A top-up of a chunk that was read from storage is worth keeping. */
+	s->cached = cached && (s->nblocks == 0 || s->cached);
+	s->failed = failed;
+	s->nblocks = s->target;
+	s->stamp = now;
+	if (duration > 0)
+		pool->state->load_time += ((double) duration - pool->state->load_time) / 8.0;
+}
+
+void
+cscan_pool_drop(CScanPool *pool, int slot)
+{
+	CScanSlot  *s = &pool->slots[slot];
+
+	if (s->table == CSCAN_NONE)
+		return;
+	map_clear(RESIDENT(pool, s->table), s->chunk);
+	pool->state->used -= s->target;
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		if (pool->scans[i].table != CSCAN_NONE && pool->scans[i].in_use == slot)
+			pool->scans[i].in_use = CSCAN_NONE;
+	}
+	memset(s, 0, sizeof(*s));
+	s->table = CSCAN_NONE;
+	s->trigger = CSCAN_NONE;
+}
+
+int
+cscan_pool_useless(CScanPool *pool)
+{
+	for (int i = 0; i < pool->state->max_slots; i++)
+	{
+		CScanSlot  *s = &pool->slots[i];
+
+		if (s->table != CSCAN_NONE && (s->cached || s->failed) &&
+			!cscan_pool_in_flight(pool, i) && !cscan_pool_in_use(pool, i) &&
+			cscan_pool_interested(pool, s->table, s->chunk) == 0)
+			return i;
+	}
+	return CSCAN_NONE;
+}
+
+/*
+ * Count, for each active scan, the chunks that it need not wait for: the one
+ * in use, those ready and those in flight.
+ */
+void
+cscan_pool_count(CScanPool *pool)
+{
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		CScanInterest *scan = &pool->scans[i];
+
+		if (scan->table == CSCAN_NONE)
+			continue;
+		scan->available = (scan->in_use != CSCAN_NONE);
+		scan->ready = 0;
+	}
+	for (int i = 0; i < pool->state->max_slots; i++)
+	{
+		CScanSlot  *s = &pool->slots[i];
+
+		if (s->table == CSCAN_NONE)
+			continue;
+		for (int j = 0; j < pool->state->max_scans; j++)
+		{
+			CScanInterest *scan = &pool->scans[j];
+
+			if (scan->table != s->table || !cscan_pool_wants(pool, j, s->chunk))
+				continue;
+			if (cscan_pool_ready_for(pool, i, j))
+			{
+				scan->available++;
+				scan->ready++;
+			}
+			else if (!cscan_pool_absent_for(pool, j, s->chunk))
+				scan->available++;
+		}
+	}
+}
+
+bool
+cscan_pool_active(const CScanPool *pool, int scan)
+{
+	return pool->scans[scan].table != CSCAN_NONE && !pool->scans[scan].stalled;
+}
+
+/* runningQueries() */
+int
+cscan_pool_running(const CScanPool *pool)
+{
+	int			n = 0;
+
+	for (int i = 0; i < pool->state->max_scans; i++)
+		n += cscan_pool_active(pool, i);
+	return n;
+}
+
+bool
+cscan_pool_wants(const CScanPool *pool, int scan, uint32_t chunk)
+{
+	return chunk < pool->scans[scan].nchunks && map_test(WANTED(pool, scan), chunk);
+}
+
+/* queryStarved() */
+bool
+cscan_pool_starved(const CScanPool *pool, int scan)
+{
+	return cscan_pool_active(pool, scan) && pool->scans[scan].needed > 0 &&
+		pool->scans[scan].available < 2;
+}
+
+/* Is anything left to load for it? */
+bool
+cscan_pool_has_absent(const CScanPool *pool, int scan)
+{
+	const CScanInterest *s = &pool->scans[scan];
+
+	return s->needed > s->available - (s->in_use != CSCAN_NONE);
+}
+
+int
+cscan_pool_find(const CScanPool *pool, int table, uint32_t chunk)
+{
+	if (!map_test(RESIDENT(pool, table), chunk))
+		return CSCAN_NONE;
+	for (int i = 0; i < pool->state->max_slots; i++)
+	{
+		if (pool->slots[i].table == table && pool->slots[i].chunk == chunk)
+			return i;
+	}
+	return CSCAN_NONE;
+}
+
+/* Blocks of a chunk in a table that has nblocks of them. */
+uint32_t
+cscan_pool_blocks_of(const CScanPool *pool, int table, uint32_t nblocks, uint32_t chunk)
+{
+	uint32_t	chunk_blocks = pool->tables[table].chunk_blocks;
+	uint32_t	first = chunk * chunk_blocks;
+
+	if (first >= nblocks)
+		return 0;
+	return nblocks - first < chunk_blocks ? nblocks - first : chunk_blocks;
+}
+
+/* chunkReady() for a scan that wants it: are all the blocks it knows there? */
+bool
+cscan_pool_ready_for(const CScanPool *pool, int slot, int scan)
+{
+	const CScanSlot *s = &pool->slots[slot];
+
+	return s->nblocks > 0 &&
+		(s->failed ||
+		 s->nblocks >= cscan_pool_blocks_of(pool, s->table,
+											pool->scans[scan].nblocks, s->chunk));
+}
+
+/* Neither ready nor in flight. */
+bool
+cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk)
+{
+	const CScanInterest *q = &pool->scans[scan];
+	int			slot;
+
+	if (!map_test(RESIDENT(pool, q->table), chunk))
+		return true;
+
+	/* Only the last chunk of a table can be there in part. */
+	if (chunk + 1 < q->nchunks)
+		return false;
+	slot = cscan_pool_find(pool, q->table, chunk);
+	return !pool->slots[slot].failed &&
+		pool->slots[slot].target < cscan_pool_blocks_of(pool, q->table, q->nblocks, chunk);
+}
+
+bool
+cscan_pool_in_flight(const CScanPool *pool, int slot)
+{
+	return pool->slots[slot].target > pool->slots[slot].nblocks;
+}
+
+/* currentlyUsed(), by a scan that is not stalled */
+bool
+cscan_pool_in_use(const CScanPool *pool, int slot)
+{
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		if (cscan_pool_active(pool, i) && pool->scans[i].in_use == slot)
+			return true;
+	}
+	return false;
+}
+
+/* numberInterestedQueries() */
+int
+cscan_pool_interested(const CScanPool *pool, int table, uint32_t chunk)
+{
+	int			n = 0;
+
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		if (pool->scans[i].table == table && !pool->scans[i].stalled &&
+			cscan_pool_wants(pool, i, chunk))
+			n++;
+	}
+	return n;
+}
+
+/* The first wanted chunk at or after "from", going round once. */
+uint32_t
+cscan_pool_next_wanted(const CScanPool *pool, int scan, uint32_t from)
+{
+	const CScanInterest *s = &pool->scans[scan];
+	const uint64_t *wanted = WANTED(pool, scan);
+	uint32_t	c = from < s->nchunks ? from : 0;
+
+	if (s->needed == 0)
+		return CSCAN_NO_CHUNK;
+	for (;;)
+	{
+		uint64_t	word = wanted[c / 64] >> (c % 64);
+
+		if (word != 0)
+			return c + (uint32_t) __builtin_ctzll(word);
+		c = (c / 64 + 1) * 64;
+		if (c >= s->nchunks)
+			c = 0;
+	}
+}

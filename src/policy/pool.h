@@ -1,0 +1,205 @@
+/*-------------------------------------------------------------------------
+ *
+ * pool.h
+ *		The state that the four policies decide over, in plain C.
+ *
+ * A *pool* knows tables (cut into chunks), scans (each with the set of chunks
+ * that it still needs) and slots (each holding one chunk, or about to).  It
+ * lives in memory that the caller hands in: shared memory in the server, the
+ * heap in a test or a simulator.  Nothing here allocates, locks, reads a clock
+ * or does I/O; time is handed in, in microseconds.
+ *
+ * Invariants:
+ *	- A chunk leaves a scan's wanted set exactly once: when it is handed out
+ *	  (cscan_pool_choose) or when the scan takes it itself (cscan_pool_take).
+ *	- A chunk of a table is in at most one slot, and its bit in the table's
+ *	  resident map is set exactly while it is.
+ *	- The blocks of all slots, those in flight included, never exceed the
+ *	  budget, except after the budget was made smaller.
+ *
+ * The life of a slot:
+ *
+ *		FREE --decide: LOAD--> BUSY, target > nblocks (in flight)
+ *		  ^                      |  cscan_pool_loaded
+ *		  |                      v
+ *		  +---- drop ------- BUSY, target = nblocks (ready)
+ *		                         |  decide: LOAD of a longer chunk
+ *		                         +--> in flight again (a top-up)
+ *
+ * All fields are protected by whatever lock the caller holds around the calls;
+ * in the server that is the scheduler's lock (see shared/shared.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_POOL_H
+#define CSCAN_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A table has at most this many chunks; chunks of larger tables are larger. */
+#define CSCAN_MAX_CHUNKS	65536
+#define CSCAN_MAP_WORDS		(CSCAN_MAX_CHUNKS / 64)
+
+#define CSCAN_NONE			(-1)
+
+typedef enum CScanPolicyId
+{
+	CSCAN_POLICY_NORMAL,
+	CSCAN_POLICY_ATTACH,
+	CSCAN_POLICY_ELEVATOR,
+	CSCAN_POLICY_RELEVANCE
+} CScanPolicyId;
+
+#define CSCAN_NPOLICIES		4
+
+/* A registered scan: a query q of the paper. */
+typedef struct CScanInterest
+{
+	int32_t		table;			/* its table, or CSCAN_NONE: entry is free */
+	uint8_t		policy;			/* a CScanPolicyId */
+	bool		blocked;		/* asked for a chunk and found none */
+	bool		stalled;		/* took no page for a while: does not count */
+	int32_t		in_use;			/* slot of the chunk it is reading, or none */
+	uint32_t	nblocks;		/* blocks of the table, as this scan saw it */
+	uint32_t	nchunks;		/* chunks of the table, likewise */
+	uint32_t	needed;			/* chunks in its wanted set */
+	uint32_t	position;		/* chunk that it took last, or starts at */
+	uint64_t	since;			/* blocked since, or took its chunk at (us) */
+
+	/* Scratch of one decision, see cscan_pool_count(). */
+	uint32_t	available;		/* chunks ready, in flight or in use for it */
+	uint32_t	ready;			/* of these, ready and not yet used */
+} CScanInterest;
+
+typedef struct CScanTable
+{
+	int32_t		nscans;			/* scans registered on it */
+	bool		used;			/* entry is taken */
+	bool		loadable;		/* chunks may be loaded now */
+	uint32_t	chunk_blocks;	/* blocks in a chunk */
+	uint32_t	nblocks;		/* the most blocks that a live scan has seen */
+	uint32_t	cursor;			/* chunk that follows the last one loaded */
+	uint32_t	elevator;		/* elevator's cursor */
+} CScanTable;
+
+typedef struct CScanSlot
+{
+	int32_t		table;			/* CSCAN_NONE: slot is free */
+	uint32_t	chunk;
+	uint32_t	nblocks;		/* blocks of the chunk that are loaded */
+	uint32_t	target;			/* > nblocks: so many will be, in flight */
+	bool		failed;			/* not loaded: its readers read it themselves */
+	bool		cached;			/* was all in memory before: no use in keeping */
+	int32_t		trigger;		/* scan it was loaded for, until handed out */
+	uint64_t	stamp;			/* handed out, or else loaded, at (us) */
+	uint64_t	order;			/* number of its load */
+} CScanSlot;
+
+typedef struct CScanPoolState
+{
+	int32_t		max_scans;
+	int32_t		max_slots;
+	uint32_t	budget;			/* blocks that all slots may hold */
+	uint32_t	used;			/* blocks that they hold, in flight included */
+	uint64_t	nloads;			/* loads so far */
+	double		load_time;		/* moving average of a chunk's load (us) */
+} CScanPoolState;
+
+/* A process's handle: where the parts are.  There are max_scans tables. */
+typedef struct CScanPool
+{
+	CScanPoolState *state;
+	CScanInterest *scans;
+	CScanTable *tables;
+	CScanSlot  *slots;
+	uint64_t   *wanted;			/* CSCAN_MAP_WORDS for each scan */
+	uint64_t   *resident;		/* CSCAN_MAP_WORDS for each table */
+} CScanPool;
+
+typedef enum CScanActionKind
+{
+	CSCAN_ACT_NOTHING,
+	CSCAN_ACT_EVICT,			/* slot has been freed: let go of its frames */
+	CSCAN_ACT_LOAD				/* slot has been taken: load these blocks */
+} CScanActionKind;
+
+typedef struct CScanAction
+{
+	CScanActionKind kind;
+	int			slot;
+	int			table;
+	int			scan;			/* the scan that it is done for */
+	uint32_t	chunk;
+	uint32_t	first;			/* first block to load, in the table */
+	uint32_t	nblocks;		/* how many */
+} CScanAction;
+
+/* Set-up.  The caller has laid out the arrays; this makes all of it empty. */
+extern void cscan_pool_init(CScanPool *pool, int max_scans, int max_slots);
+
+/* Blocks that a chunk of a table of nblocks should have, in 1..preferred. */
+extern uint32_t cscan_pool_chunk_blocks(const CScanPool *pool,
+										uint32_t preferred, uint32_t nblocks);
+
+/* Tables.  A table entry is the caller's to take and to give back. */
+extern int	cscan_pool_add_table(CScanPool *pool, uint32_t chunk_blocks);
+extern void cscan_pool_remove_table(CScanPool *pool, int table);
+
+/*
+ * Scans.  Register makes every chunk of the table's first nblocks blocks
+ * wanted; cscan_pool_unwant may take some out again before the first choice.
+ * Returns CSCAN_NONE where there is no room.
+ */
+extern int	cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
+								uint32_t nblocks, uint64_t now);
+extern void cscan_pool_start(CScanPool *pool, int scan);
+extern void cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk);
+extern void cscan_pool_unregister(CScanPool *pool, int scan);
+
+/*
+ * selectChunk: give back the chunk in use and choose the next.  Returns the
+ * slot, or CSCAN_NONE: then the scan has finished (needed = 0) or is blocked.
+ */
+extern int	cscan_pool_choose(CScanPool *pool, int scan, uint64_t now);
+
+/* Take a chunk out of the wanted set, to be read by the scan itself. */
+extern bool cscan_pool_take(CScanPool *pool, int scan, uint64_t now,
+							uint32_t *chunk);
+
+/* The manager's next step; the state is changed as if it were done. */
+extern void cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act);
+
+/* A load has ended.  duration in us, 0 if it should not count. */
+extern void cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now,
+							  uint64_t duration, bool failed, bool cached);
+
+/* Forget what a slot holds; whoever reads it goes on without. */
+extern void cscan_pool_drop(CScanPool *pool, int slot);
+
+/* A slot that is of no use to anybody and not worth keeping, or none. */
+extern int	cscan_pool_useless(CScanPool *pool);
+
+/*
+ * Questions that the policies ask.  "Active" scans are those that count:
+ * registered and not stalled.
+ */
+extern void cscan_pool_count(CScanPool *pool);
+extern bool cscan_pool_active(const CScanPool *pool, int scan);
+extern int	cscan_pool_running(const CScanPool *pool);
+extern bool cscan_pool_wants(const CScanPool *pool, int scan, uint32_t chunk);
+extern bool cscan_pool_starved(const CScanPool *pool, int scan);
+extern bool cscan_pool_has_absent(const CScanPool *pool, int scan);
+extern int	cscan_pool_find(const CScanPool *pool, int table, uint32_t chunk);
+extern bool cscan_pool_ready_for(const CScanPool *pool, int slot, int scan);
+extern bool cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk);
+extern uint32_t cscan_pool_blocks_of(const CScanPool *pool, int table,
+									 uint32_t nblocks, uint32_t chunk);
+extern bool cscan_pool_in_flight(const CScanPool *pool, int slot);
+extern bool cscan_pool_in_use(const CScanPool *pool, int slot);
+extern int	cscan_pool_interested(const CScanPool *pool, int table,
+								  uint32_t chunk);
+extern uint32_t cscan_pool_next_wanted(const CScanPool *pool, int scan,
+									   uint32_t from);
+
+#endif							/* CSCAN_POOL_H */

@@ -1,0 +1,187 @@
+/*-------------------------------------------------------------------------
+ *
+ * schedule.c
+ *		The ABM's main decision, over all policies (Figure 3, main()).
+ *
+ * Each policy proposes one of its scans.  The longest blocked of these wins;
+ * a scan that only needs its next chunk soon comes after all that wait.  The
+ * winner's policy picks the chunk, and a victim where there is no room:
+ *
+ *	 1. a slot that nobody protects;
+ *	 2. a slot that only other policies protect;
+ *	 3. if the scan waits and nothing at all is there for it: any slot that is
+ *		not in use.  Otherwise a pool smaller than the scans' needs would
+ *		stop for ever.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stddef.h>
+
+#include "policy.h"
+
+const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
+	[CSCAN_POLICY_NORMAL] = &cscan_policy_normal,
+	[CSCAN_POLICY_ATTACH] = &cscan_policy_attach,
+	[CSCAN_POLICY_ELEVATOR] = &cscan_policy_elevator,
+	[CSCAN_POLICY_RELEVANCE] = &cscan_policy_relevance,
+};
+
+/* Does a before b?  Blocked scans first, of these the one that waits longest. */
+static bool
+goes_first(const CScanInterest *a, const CScanInterest *b)
+{
+	if (a->blocked != b->blocked)
+		return a->blocked;
+	return a->since < b->since;
+}
+
+static int
+choose_query(const CScanPool *pool, uint64_t now)
+{
+	int			best = CSCAN_NONE;
+
+	for (int p = 0; p < CSCAN_NPOLICIES; p++)
+	{
+		int			scan = cscan_policies[p]->choose_query(pool, now);
+
+		if (scan != CSCAN_NONE &&
+			(best == CSCAN_NONE || goes_first(&pool->scans[scan], &pool->scans[best])))
+			best = scan;
+	}
+	return best;
+}
+
+static bool
+others_protect(const CScanPool *pool, int slot, int scan)
+{
+	for (int p = 0; p < CSCAN_NPOLICIES; p++)
+	{
+		if (p != pool->scans[scan].policy && cscan_policies[p]->protects(pool, slot))
+			return true;
+	}
+	return false;
+}
+
+static int
+choose_victim(const CScanPool *pool, int scan, int keep_slot)
+{
+	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
+	bool		last_resort = pool->scans[scan].blocked &&
+		pool->scans[scan].available == 0;
+
+	for (int step = 1; step <= 3; step++)
+	{
+		int			victim = CSCAN_NONE;
+		double		lowest = 0;
+
+		if (step == 3 && !(last_resort && policy->overrides))
+			break;
+		for (int i = 0; i < pool->state->max_slots; i++)
+		{
+			double		keep;
+
+			if (pool->slots[i].table == CSCAN_NONE || i == keep_slot ||
+				cscan_pool_in_flight(pool, i) || cscan_pool_in_use(pool, i))
+				continue;
+			if (step <= 2 && !policy->may_evict(pool, i, scan))
+				continue;
+			if (step == 1 && others_protect(pool, i, scan))
+				continue;
+			keep = policy->keep(pool, i);
+			if (victim == CSCAN_NONE || keep < lowest ||
+				(keep == lowest && pool->slots[i].stamp < pool->slots[victim].stamp))
+			{
+				victim = i;
+				lowest = keep;
+			}
+		}
+		if (victim != CSCAN_NONE)
+			return victim;
+	}
+	return CSCAN_NONE;
+}
+
+void
+cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
+{
+	CScanPoolState *state = pool->state;
+	CScanTable *table;
+	CScanSlot  *s;
+	int			scan;
+	int			slot;
+	uint32_t	chunk;
+	uint32_t	want;
+	uint32_t	have = 0;
+
+	act->kind = CSCAN_ACT_NOTHING;
+	act->slot = act->table = act->scan = CSCAN_NONE;
+
+	cscan_pool_count(pool);
+	scan = choose_query(pool, now);
+	if (scan == CSCAN_NONE)
+		return;
+	chunk = cscan_policies[pool->scans[scan].policy]->choose_load(pool, scan);
+	if (chunk == CSCAN_NO_CHUNK)
+		return;
+
+	act->scan = scan;
+	act->table = pool->scans[scan].table;
+	act->chunk = chunk;
+	table = &pool->tables[act->table];
+	want = cscan_pool_blocks_of(pool, act->table, table->nblocks, chunk);
+
+	/* The chunk may be there in part; then it only needs the rest. */
+	slot = cscan_pool_find(pool, act->table, chunk);
+	if (slot != CSCAN_NONE)
+	{
+		if (cscan_pool_in_flight(pool, slot))
+			return;
+		have = pool->slots[slot].nblocks;
+	}
+
+	if (state->used + (want - have) > state->budget)
+		act->slot = choose_victim(pool, scan, slot);
+	else if (slot != CSCAN_NONE)
+		act->slot = slot;
+	else
+	{
+		for (int i = 0; i < state->max_slots && act->slot == CSCAN_NONE; i++)
+		{
+			if (pool->slots[i].table == CSCAN_NONE)
+				act->slot = i;
+		}
+		if (act->slot == CSCAN_NONE)
+			act->slot = choose_victim(pool, scan, CSCAN_NONE);
+	}
+	if (act->slot == CSCAN_NONE)
+		return;
+
+	if (act->slot != slot && pool->slots[act->slot].table != CSCAN_NONE)
+	{
+		act->kind = CSCAN_ACT_EVICT;
+		act->table = pool->slots[act->slot].table;
+		act->chunk = pool->slots[act->slot].chunk;
+		cscan_pool_drop(pool, act->slot);
+		return;
+	}
+
+	act->kind = CSCAN_ACT_LOAD;
+	act->first = chunk * table->chunk_blocks + have;
+	act->nblocks = want - have;
+
+	s = &pool->slots[act->slot];
+	s->table = act->table;
+	s->chunk = chunk;
+	s->nblocks = have;
+	s->target = want;
+	s->trigger = scan;
+	s->stamp = now;
+	s->order = ++state->nloads;
+	s->failed = false;
+	pool->resident[(size_t) act->table * CSCAN_MAP_WORDS + chunk / 64] |=
+		UINT64_C(1) << (chunk % 64);
+	state->used += want - have;
+	table->cursor = chunk + 1;
+	if (pool->scans[scan].policy == CSCAN_POLICY_ELEVATOR)
+		table->elevator = chunk;
+}

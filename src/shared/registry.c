@@ -1,0 +1,365 @@
+/*-------------------------------------------------------------------------
+ *
+ * registry.c
+ *		A backend's side of a registered scan.
+ *
+ * A registration belongs to the resource owner that was current when it was
+ * made.  It ends when the scan does, or, after an error, when that owner lets
+ * go of its resources, which is before its locks go: the relation's lock
+ * vouches for the registration, and the registration for what the ABM holds.
+ *
+ * The scan trusts the shared state for speed only.  If the ABM is down, stuck
+ * or without its lock, the scan takes its next chunk out of the wanted set and
+ * reads it itself.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "lib/ilist.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "shared/registry.h"
+
+/* How often a waiting scan looks whether the ABM is alive (ms). */
+#define WAIT_ROUND		100
+
+struct CScanRegistration
+{
+	dlist_node	node;
+	ResourceOwner owner;
+	int			scan;			/* index in the shared arrays */
+	int			table;
+	uint64		serial;			/* of the table entry */
+	uint32		chunk_blocks;
+};
+
+static dlist_head registrations = DLIST_STATIC_INIT(registrations);
+static uint32 wait_for_chunk;
+static uint32 wait_for_release;
+
+static int
+find_table(Relation rel)
+{
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.tables[i].used &&
+			cscan_tables[i].lock_state != CSCAN_TABLE_RELEASING &&
+			cscan_tables[i].relid == RelationGetRelid(rel) &&
+			RelFileLocatorEquals(cscan_tables[i].locator, cscan_relation_locator(rel)))
+			return i;
+	}
+	return CSCAN_NONE;
+}
+
+static int
+add_table(Relation rel, BlockNumber nblocks)
+{
+	uint32		chunk_blocks = cscan_pool_chunk_blocks(&cscan_pool,
+													   cscan_shared->preferred_chunk_blocks,
+													   nblocks);
+	int			table = cscan_pool_add_table(&cscan_pool, chunk_blocks);
+
+	if (table != CSCAN_NONE)
+	{
+		CScanSharedTable *t = &cscan_tables[table];
+
+		memset(t, 0, sizeof(*t));
+		t->dbid = MyDatabaseId;
+		t->relid = RelationGetRelid(rel);
+		t->locator = cscan_relation_locator(rel);
+		t->permanent = rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
+		t->serial = cscan_shared->next_serial++;
+		t->lock_state = CSCAN_TABLE_WANTED;
+	}
+	return table;
+}
+
+/* Wake the ABM, if it sleeps; the caller has released the scheduler's lock. */
+static void
+wake_abm(Latch *latch)
+{
+	if (latch != NULL)
+		SetLatch(latch);
+}
+
+/* The latch to set after the lock has been released; call with it held. */
+static Latch *
+abm_to_wake(void)
+{
+	return cscan_shared->abm_idle ? cscan_shared->abm_latch : NULL;
+}
+
+CScanRegistration *
+cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
+						CScanPolicyId policy)
+{
+	CScanRegistration *reg;
+	uint64		now = cscan_now();
+	Latch	   *latch;
+	int			table;
+	int			scan = CSCAN_NONE;
+
+	if (!cscan_preloaded || cscan_pool.state->budget == 0 || nblocks == 0)
+		return NULL;
+
+	/* One chunk is nothing to share. */
+	if (nblocks - head <= cscan_pool_chunk_blocks(&cscan_pool,
+												  cscan_shared->preferred_chunk_blocks,
+												  nblocks))
+		return NULL;
+
+	/* Everything that can fail comes before the shared state is touched. */
+	reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
+
+	cscan_lock();
+	table = find_table(rel);
+	if (table == CSCAN_NONE)
+		table = add_table(rel, nblocks);
+
+	/* The table may have grown far beyond what its chunks can cover. */
+	if (table != CSCAN_NONE &&
+		(nblocks - 1) / cscan_pool.tables[table].chunk_blocks < CSCAN_MAX_CHUNKS)
+		scan = cscan_pool_register(&cscan_pool, table, policy, nblocks, now);
+	if (scan == CSCAN_NONE)
+	{
+		if (table != CSCAN_NONE && cscan_pool.tables[table].nscans == 0 &&
+			cscan_tables[table].lock_state == CSCAN_TABLE_WANTED)
+			cscan_pool_remove_table(&cscan_pool, table);
+		cscan_unlock();
+		pfree(reg);
+		return NULL;
+	}
+	for (uint32 c = 0; c < head / cscan_pool.tables[table].chunk_blocks; c++)
+		cscan_pool_unwant(&cscan_pool, scan, c);
+	cscan_pool_start(&cscan_pool, scan);
+
+	cscan_scans[scan].pid = MyProcPid;
+	cscan_scans[scan].roleid = GetUserId();
+	cscan_scans[scan].chunks_done = 0;
+	cscan_scans[scan].last_progress = 0;
+	cscan_scans[scan].last_change = now;
+	pg_atomic_write_u32(&cscan_scans[scan].progress, 0);
+	cscan_shared->stats[policy].scans++;
+
+	reg->owner = CurrentResourceOwner;
+	reg->scan = scan;
+	reg->table = table;
+	reg->serial = cscan_tables[table].serial;
+	reg->chunk_blocks = cscan_pool.tables[table].chunk_blocks;
+	dlist_push_head(&registrations, &reg->node);
+	latch = abm_to_wake();
+	cscan_unlock();
+
+	wake_abm(latch);
+	return reg;
+}
+
+uint32
+cscan_registry_chunk_blocks(const CScanRegistration *reg)
+{
+	return reg->chunk_blocks;
+}
+
+void
+cscan_registry_progress(CScanRegistration *reg)
+{
+	pg_atomic_uint32 *progress = &cscan_scans[reg->scan].progress;
+
+	pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
+}
+
+/* Is there no use in waiting?  Call with the lock held. */
+static bool
+must_read_itself(const CScanRegistration *reg, uint64 now)
+{
+	uint64		since = Max(cscan_shared->abm_alive, cscan_pool.scans[reg->scan].since);
+
+	return cscan_shared->abm_latch == NULL ||
+		cscan_pool.state->budget == 0 ||
+		cscan_tables[reg->table].lock_state == CSCAN_TABLE_REFUSED ||
+		now > since + CSCAN_ABM_STUCK_AFTER;
+}
+
+CScanDelivery
+cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
+{
+	CScanSharedScan *scan = &cscan_scans[reg->scan];
+	CScanInterest *interest = &cscan_pool.scans[reg->scan];
+	CScanStats *stats = &cscan_shared->stats[interest->policy];
+	CScanDelivery result;
+	uint64		began = 0;
+
+	for (;;)
+	{
+		uint64		now = cscan_now();
+		Latch	   *latch;
+		bool		done;
+		int			slot;
+
+		cscan_lock();
+		slot = cscan_pool_choose(&cscan_pool, reg->scan, now);
+		if (slot != CSCAN_NONE)
+		{
+			CScanSlot  *s = &cscan_pool.slots[slot];
+
+			*chunk = s->chunk;
+			if (s->failed)
+				result = CSCAN_SELF_READ;
+			else if (s->trigger == reg->scan)
+				result = CSCAN_LOADED;
+			else
+				result = CSCAN_RESIDENT;
+			if (s->trigger == reg->scan)
+				s->trigger = CSCAN_NONE;
+			done = true;
+		}
+		else if (interest->needed == 0)
+		{
+			result = CSCAN_FINISHED;
+			done = true;
+		}
+		else
+		{
+			result = CSCAN_SELF_READ;
+			done = must_read_itself(reg, now) &&
+				cscan_pool_take(&cscan_pool, reg->scan, now, chunk);
+		}
+
+		if (done)
+		{
+			scan->last_change = now;
+			if (began != 0)
+			{
+				*waited += now - began;
+				stats->wait_time += now - began;
+			}
+			if (result != CSCAN_FINISHED)
+			{
+				scan->chunks_done++;
+				stats->chunks_delivered++;
+				cscan_tables[reg->table].chunks_delivered++;
+				stats->self_reads += (result == CSCAN_SELF_READ);
+			}
+		}
+		else if (began == 0)
+		{
+			began = now;
+			stats->waits++;
+		}
+		latch = abm_to_wake();
+		cscan_unlock();
+
+		wake_abm(latch);
+		if (done)
+			break;
+
+		/* The first round only prepares; what came before it is seen then. */
+		ConditionVariableTimedSleep(&scan->cv, WAIT_ROUND, wait_for_chunk);
+	}
+	ConditionVariableCancelSleep();
+	return result;
+}
+
+/*
+ * Wait, for a bounded time, until the ABM has let go of the table: DROP and
+ * LOCK NOWAIT must work right after a query.
+ */
+static void
+wait_until_released(int table, uint64 serial)
+{
+	uint64		until = cscan_now() + CSCAN_RELEASE_WAIT;
+
+	/* This may run while an owner is being released, which must go on. */
+	HOLD_INTERRUPTS();
+	ConditionVariablePrepareToSleep(&cscan_shared->released);
+	for (;;)
+	{
+		bool		held;
+
+		cscan_lock();
+		held = cscan_pool.tables[table].used &&
+			cscan_tables[table].serial == serial &&
+			cscan_pool.tables[table].nscans == 0 &&
+			cscan_shared->abm_latch != NULL;
+		cscan_unlock();
+		if (!held || cscan_now() >= until)
+			break;
+		ConditionVariableTimedSleep(&cscan_shared->released, 10, wait_for_release);
+	}
+	ConditionVariableCancelSleep();
+	RESUME_INTERRUPTS();
+}
+
+void
+cscan_registry_leave(CScanRegistration *reg)
+{
+	int			table = reg->table;
+	uint64		serial = reg->serial;
+	bool		last;
+	Latch	   *latch;
+
+	dlist_delete(&reg->node);
+
+	cscan_lock();
+	cscan_scans[reg->scan].pid = 0;
+	cscan_pool_unregister(&cscan_pool, reg->scan);
+	last = cscan_pool.tables[table].nscans == 0;
+	if (last && cscan_tables[table].lock_state == CSCAN_TABLE_WANTED)
+	{
+		/* The ABM has never held anything of it. */
+		cscan_pool_remove_table(&cscan_pool, table);
+		last = false;
+	}
+	latch = last ? cscan_shared->abm_latch : abm_to_wake();
+	cscan_unlock();
+
+	pfree(reg);
+	wake_abm(latch);
+	if (last && latch != NULL)
+		wait_until_released(table, serial);
+}
+
+/* After an error: leave before the locks go. */
+static void
+release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, void *arg)
+{
+	dlist_mutable_iter iter;
+
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
+		return;
+	dlist_foreach_modify(iter, &registrations)
+	{
+		CScanRegistration *reg = dlist_container(CScanRegistration, node, iter.cur);
+
+		if (reg->owner == CurrentResourceOwner)
+			cscan_registry_leave(reg);
+	}
+}
+
+static void
+shmem_startup_events(void)
+{
+	wait_for_chunk = cscan_wait_event("CScanChunk");
+	wait_for_release = cscan_wait_event("CScanRelease");
+}
+
+static shmem_startup_hook_type prev_shmem_startup_hook;
+
+static void
+registry_startup(void)
+{
+	if (prev_shmem_startup_hook)
+		prev_shmem_startup_hook();
+	shmem_startup_events();
+}
+
+void
+cscan_registry_init(void)
+{
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = registry_startup;
+	RegisterResourceReleaseCallback(release_callback, NULL);
+}

@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * registry.h
+ *		A backend's side of a registered scan: come, ask for chunks, leave.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_REGISTRY_H
+#define CSCAN_REGISTRY_H
+
+#include "shared/shared.h"
+
+/* A registration, of this process; gone when the resource owner is. */
+typedef struct CScanRegistration CScanRegistration;
+
+/* How a chunk came to the scan. */
+typedef enum CScanDelivery
+{
+	CSCAN_FINISHED,				/* there is none left */
+	CSCAN_RESIDENT,				/* it was there already */
+	CSCAN_LOADED,				/* the ABM loaded it for this scan */
+	CSCAN_SELF_READ				/* the scan must read it itself */
+} CScanDelivery;
+
+/*
+ * Register a scan of a relation's first nblocks blocks, of which the first
+ * "head" ones have been read already.  NULL if that is not possible, or of no
+ * use: then the scan reads for itself.
+ */
+extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblocks,
+												  BlockNumber head, CScanPolicyId policy);
+
+/* Blocks in each chunk of this registration. */
+extern uint32 cscan_registry_chunk_blocks(const CScanRegistration *reg);
+
+/*
+ * Get the next chunk, waiting for it as long as that makes sense.  *waited is
+ * raised by the time spent waiting (us).
+ */
+extern CScanDelivery cscan_registry_next(CScanRegistration *reg, uint32 *chunk,
+										 uint64 *waited);
+
+/* A page has been taken. */
+extern void cscan_registry_progress(CScanRegistration *reg);
+
+/* Leave.  The last scan of a table waits a moment for the ABM to let go. */
+extern void cscan_registry_leave(CScanRegistration *reg);
+
+#endif							/* CSCAN_REGISTRY_H */

@@ -1,0 +1,139 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared.c
+ *		Lays out the shared memory; see shared.h for what is in it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "storage/ipc.h"
+#include "storage/shmem.h"
+
+#include "shared/shared.h"
+
+#define CSCAN_TRANCHE	"cscan"
+#define CSCAN_MAX_SHARE	0.75
+
+CScanShared *cscan_shared;
+CScanSharedScan *cscan_scans;
+CScanSharedTable *cscan_tables;
+CScanPool	cscan_pool;
+
+static shmem_request_hook_type prev_shmem_request_hook;
+static shmem_startup_hook_type prev_shmem_startup_hook;
+
+uint32
+cscan_shared_budget(double share)
+{
+	return (uint32) (NBuffers * share);
+}
+
+static uint32
+preferred_chunk_blocks(void)
+{
+	return Max(1, (uint32) cscan_chunk_size / (BLCKSZ / 1024));
+}
+
+/*
+ * Slots for the largest share.  Chunks may turn out smaller than preferred,
+ * in a small pool, but then the pool holds 8 of them.
+ */
+static int
+max_slots(void)
+{
+	return 16 + (int) (cscan_shared_budget(CSCAN_MAX_SHARE) / preferred_chunk_blocks());
+}
+
+/* Walk over the parts; with base = NULL only add up their sizes. */
+static Size
+lay_out(char *base, CScanPool *pool)
+{
+	Size		size = 0;
+	Size		scans = cscan_max_scans;
+
+#define PART(pointer, type, count) \
+	do { \
+		(pointer) = (type *) (base + size); \
+		size = add_size(size, MAXALIGN(mul_size(sizeof(type), (count)))); \
+	} while (0)
+
+	CScanShared *shared;
+	CScanSharedScan *shared_scans;
+	CScanSharedTable *shared_tables;
+
+	PART(shared, CScanShared, 1);
+	PART(shared_scans, CScanSharedScan, scans);
+	PART(shared_tables, CScanSharedTable, scans);
+	PART(pool->scans, CScanInterest, scans);
+	PART(pool->tables, CScanTable, scans);
+	PART(pool->slots, CScanSlot, max_slots());
+	PART(pool->wanted, uint64_t, mul_size(scans, CSCAN_MAP_WORDS));
+	PART(pool->resident, uint64_t, mul_size(scans, CSCAN_MAP_WORDS));
+#undef PART
+
+	if (base != NULL)
+	{
+		cscan_shared = shared;
+		cscan_scans = shared_scans;
+		cscan_tables = shared_tables;
+		pool->state = &shared->pool;
+	}
+	return size;
+}
+
+static void
+shmem_request(void)
+{
+	CScanPool	ignored;
+
+	if (prev_shmem_request_hook)
+		prev_shmem_request_hook();
+	RequestAddinShmemSpace(lay_out(NULL, &ignored));
+	RequestNamedLWLockTranche(CSCAN_TRANCHE, 1);
+}
+
+static void
+shmem_startup(void)
+{
+	CScanPool	ignored;
+	bool		found;
+	char	   *base;
+
+	if (prev_shmem_startup_hook)
+		prev_shmem_startup_hook();
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	base = ShmemInitStruct("cscan", lay_out(NULL, &ignored), &found);
+	lay_out(base, &cscan_pool);
+	if (!found)
+	{
+		memset(cscan_shared, 0, sizeof(CScanShared));
+		cscan_shared->lock = &(GetNamedLWLockTranche(CSCAN_TRANCHE))->lock;
+		cscan_shared->preferred_chunk_blocks = preferred_chunk_blocks();
+		cscan_shared->next_serial = 1;
+		cscan_shared->stats_reset = GetCurrentTimestamp();
+		ConditionVariableInit(&cscan_shared->released);
+
+		memset(cscan_scans, 0, sizeof(CScanSharedScan) * cscan_max_scans);
+		memset(cscan_tables, 0, sizeof(CScanSharedTable) * cscan_max_scans);
+		for (int i = 0; i < cscan_max_scans; i++)
+		{
+			ConditionVariableInit(&cscan_scans[i].cv);
+			pg_atomic_init_u32(&cscan_scans[i].progress, 0);
+		}
+
+		cscan_pool_init(&cscan_pool, cscan_max_scans, max_slots());
+		cscan_pool.state->budget = cscan_shared_budget(cscan_buffer_share);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+cscan_shared_init(void)
+{
+	prev_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = shmem_request;
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = shmem_startup;
+}

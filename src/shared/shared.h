@@ -1,0 +1,160 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared.h
+ *		The state that scans and the ABM share, and its one lock.
+ *
+ * One fixed piece of shared memory, sized at server start for cscan.max_scans
+ * scans and for the largest cscan.buffer_share:
+ *
+ *		CScanShared				the ABM's life signs, the pool's state
+ *		CScanSharedScan[]		a scan: who it is, how it is woken
+ *		CScanSharedTable[]		a table: what it is, how far its lock is
+ *		and the pool's arrays	(policy/pool.h)
+ *
+ * The scheduler's lock (an LWLock) protects everything but the fields that say
+ * otherwise.  It is held for one decision at a time, never across I/O, waits
+ * or errors, and no other lock is taken while it is held.
+ *
+ * A table's life, as the ABM sees it:
+ *
+ *		WANTED ---> LOCKING ---> LOCKED ---> RELEASING ---> (gone)
+ *		   ^           |            |            |
+ *		   +-----------+-- REFUSED <+            v
+ *		   the heavyweight lock is not to be    back to WANTED, if a scan
+ *		   had, or somebody waits for it        came meanwhile
+ *
+ * Only the ABM moves a table from one state to the next.  Where it is down
+ * nothing is held, and the last scan to leave removes the entry itself.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_SHARED_H
+#define CSCAN_SHARED_H
+
+#include "compat.h"
+
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "utils/timestamp.h"
+
+#include "cscan.h"
+
+/* After so long without a sign of life the ABM is taken for stuck (us). */
+#define CSCAN_ABM_STUCK_AFTER		1000000
+
+/* A scan that takes no page for so long is stalled (us). */
+#define CSCAN_STALLED_AFTER			250000
+
+/* The last scan of a table waits at most so long for the ABM to let go (us). */
+#define CSCAN_RELEASE_WAIT			500000
+
+typedef enum CScanLockState
+{
+	CSCAN_TABLE_WANTED,			/* the ABM has still to look at it */
+	CSCAN_TABLE_LOCKING,		/* it is about to take its lock */
+	CSCAN_TABLE_LOCKED,			/* it holds its lock */
+	CSCAN_TABLE_REFUSED,		/* it does not: scans read for themselves */
+	CSCAN_TABLE_RELEASING		/* it is letting go */
+} CScanLockState;
+
+typedef struct CScanSharedScan
+{
+	/* Set at registration, under the lock. */
+	int			pid;
+	Oid			roleid;
+
+	/* Changed under the lock. */
+	uint32		chunks_done;	/* handed out or taken */
+	uint32		last_progress;	/* progress when the ABM last saw it change */
+	uint64		last_change;	/* and when that was (us) */
+
+	/* Written by the scan alone, without a lock: pages taken so far. */
+	pg_atomic_uint32 progress;
+
+	ConditionVariable cv;		/* signalled when a chunk is there for it */
+} CScanSharedScan;
+
+typedef struct CScanSharedTable
+{
+	/* Set when the entry is taken, under the lock. */
+	Oid			dbid;
+	Oid			relid;
+	RelFileLocator locator;
+	bool		permanent;
+	uint64		serial;			/* tells one use of this entry from the next */
+
+	/* Changed under the lock. */
+	CScanLockState lock_state;
+	uint64		refused_at;		/* us */
+	uint64		chunks_delivered;
+	uint64		chunks_loaded;
+	uint64		blocks_read;
+} CScanSharedTable;
+
+/* Counters of one policy since the last reset. */
+typedef struct CScanStats
+{
+	uint64		scans;
+	uint64		chunks_delivered;
+	uint64		chunks_loaded;
+	uint64		blocks_read;
+	uint64		evictions;
+	uint64		self_reads;
+	uint64		waits;
+	uint64		wait_time;		/* us */
+} CScanStats;
+
+typedef struct CScanShared
+{
+	LWLock	   *lock;			/* the scheduler's lock */
+	uint32		preferred_chunk_blocks; /* cscan.chunk_size; never changes */
+
+	/* The ABM's; written by it under the lock. */
+	Latch	   *abm_latch;		/* NULL while it is down */
+	int			abm_pid;
+	bool		abm_idle;		/* it waits for its latch: somebody must set it */
+	uint64		abm_alive;		/* when it last went round (us) */
+
+	uint64		next_serial;
+	ConditionVariable released; /* signalled when a table entry has gone */
+
+	CScanStats	stats[CSCAN_NPOLICIES];
+	TimestampTz stats_reset;
+
+	CScanPoolState pool;
+} CScanShared;
+
+/* This process's view; NULL pointers unless preloaded. */
+extern CScanShared *cscan_shared;
+extern CScanSharedScan *cscan_scans;
+extern CScanSharedTable *cscan_tables;
+extern CScanPool cscan_pool;
+
+/* Monotonic time in microseconds. */
+static inline uint64
+cscan_now(void)
+{
+	instr_time	t;
+
+	INSTR_TIME_SET_CURRENT(t);
+	return INSTR_TIME_GET_MICROSEC(t);
+}
+
+static inline void
+cscan_lock(void)
+{
+	LWLockAcquire(cscan_shared->lock, LW_EXCLUSIVE);
+}
+
+static inline void
+cscan_unlock(void)
+{
+	LWLockRelease(cscan_shared->lock);
+}
+
+/* Blocks that a share of shared_buffers may hold. */
+extern uint32 cscan_shared_budget(double share);
+
+#endif							/* CSCAN_SHARED_H */

@@ -1,0 +1,244 @@
+/*-------------------------------------------------------------------------
+ *
+ * views.c
+ *		The functions behind the views.
+ *
+ * What belongs to a scan is shown to its own user and to members of
+ * pg_read_all_stats.  Chunks and tables are shown to everybody, as
+ * pg_buffercache shows them to its users: without the data in them.
+ *
+ * Rows are copied out under the scheduler's lock and formed after it has been
+ * released: forming them may fail.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "catalog/pg_authid.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "shared/shared.h"
+
+PG_FUNCTION_INFO_V1(cscan_scans_srf);
+PG_FUNCTION_INFO_V1(cscan_chunks_srf);
+PG_FUNCTION_INFO_V1(cscan_relations_srf);
+PG_FUNCTION_INFO_V1(cscan_stat_srf);
+PG_FUNCTION_INFO_V1(cscan_stat_reset);
+
+#define MAX_COLUMNS		10
+
+typedef struct CScanRow
+{
+	Datum		values[MAX_COLUMNS];
+	bool		nulls[MAX_COLUMNS];
+} CScanRow;
+
+static void
+put_rows(FunctionCallInfo fcinfo, CScanRow *rows, int nrows)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	for (int i = 0; i < nrows; i++)
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc,
+							 rows[i].values, rows[i].nulls);
+}
+
+/* May the caller see what belongs to that role? */
+static bool
+may_see(Oid roleid)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		has_privs_of_role(GetUserId(), roleid);
+}
+
+/* cscan_scans: pid, datid, relid, policy, chunks_*, blocked_since */
+Datum
+cscan_scans_srf(PG_FUNCTION_ARGS)
+{
+	typedef struct
+	{
+		CScanInterest interest;
+		CScanSharedScan scan;
+		CScanSharedTable table;
+	} Copy;
+	Copy	   *copies;
+	CScanRow   *rows;
+	int			n = 0;
+	int			nrows = 0;
+	uint64		now;
+	TimestampTz clock;
+
+	cscan_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+	copies = palloc(sizeof(Copy) * cscan_max_scans);
+
+	cscan_lock();
+	cscan_pool_count(&cscan_pool);
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.scans[i].table == CSCAN_NONE)
+			continue;
+		copies[n].interest = cscan_pool.scans[i];
+		copies[n].scan = cscan_scans[i];
+		copies[n].table = cscan_tables[cscan_pool.scans[i].table];
+		n++;
+	}
+	cscan_unlock();
+
+	now = cscan_now();
+	clock = GetCurrentTimestamp();
+	rows = palloc0(sizeof(CScanRow) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+	{
+		CScanRow   *row;
+
+		if (!may_see(copies[i].scan.roleid))
+			continue;
+		row = &rows[nrows++];
+		row->values[0] = Int32GetDatum(copies[i].scan.pid);
+		row->values[1] = ObjectIdGetDatum(copies[i].table.dbid);
+		row->values[2] = ObjectIdGetDatum(copies[i].table.relid);
+		row->values[3] = CStringGetTextDatum(cscan_policies[copies[i].interest.policy]->name);
+		row->values[4] = Int32GetDatum((int32) copies[i].interest.nchunks);
+		row->values[5] = Int32GetDatum((int32) copies[i].scan.chunks_done);
+		row->values[6] = Int32GetDatum((int32) copies[i].interest.available);
+		if (copies[i].interest.blocked)
+			row->values[7] = TimestampTzGetDatum(clock - (int64) (now - copies[i].interest.since));
+		else
+			row->nulls[7] = true;
+	}
+	put_rows(fcinfo, rows, nrows);
+	return (Datum) 0;
+}
+
+/* cscan_chunks: datid, relid, chunk, state, interested, starved, users */
+Datum
+cscan_chunks_srf(PG_FUNCTION_ARGS)
+{
+	CScanRow   *rows;
+	const char **states;
+	int			n = 0;
+
+	cscan_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+	rows = palloc0(sizeof(CScanRow) * cscan_pool.state->max_slots);
+	states = palloc(sizeof(char *) * cscan_pool.state->max_slots);
+
+	cscan_lock();
+	cscan_pool_count(&cscan_pool);
+	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+	{
+		const CScanSlot *slot = &cscan_pool.slots[i];
+		int			starved = 0;
+		int			users = 0;
+
+		if (slot->table == CSCAN_NONE)
+			continue;
+		for (int j = 0; j < cscan_max_scans; j++)
+		{
+			if (cscan_pool.scans[j].table != slot->table)
+				continue;
+			starved += cscan_pool_starved(&cscan_pool, j) &&
+				cscan_pool_wants(&cscan_pool, j, slot->chunk);
+			users += cscan_pool_active(&cscan_pool, j) && cscan_pool.scans[j].in_use == i;
+		}
+		if (cscan_pool_in_flight(&cscan_pool, i))
+			states[n] = "loading";
+		else
+			states[n] = slot->failed ? "failed" : "ready";
+		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[slot->table].dbid);
+		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[slot->table].relid);
+		rows[n].values[2] = Int32GetDatum((int32) slot->chunk);
+		rows[n].values[4] = Int32GetDatum(cscan_pool_interested(&cscan_pool, slot->table, slot->chunk));
+		rows[n].values[5] = Int32GetDatum(starved);
+		rows[n].values[6] = Int32GetDatum(users);
+		n++;
+	}
+	cscan_unlock();
+
+	for (int i = 0; i < n; i++)
+		rows[i].values[3] = CStringGetTextDatum(states[i]);
+	put_rows(fcinfo, rows, n);
+	return (Datum) 0;
+}
+
+/* cscan_relations: datid, relid, scans, chunks_*, blocks_read */
+Datum
+cscan_relations_srf(PG_FUNCTION_ARGS)
+{
+	CScanRow   *rows;
+	int			n = 0;
+
+	cscan_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+	rows = palloc0(sizeof(CScanRow) * cscan_max_scans);
+
+	cscan_lock();
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (!cscan_pool.tables[i].used)
+			continue;
+		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[i].dbid);
+		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[i].relid);
+		rows[n].values[2] = Int32GetDatum(cscan_pool.tables[i].nscans);
+		rows[n].values[3] = Int64GetDatum((int64) cscan_tables[i].chunks_delivered);
+		rows[n].values[4] = Int64GetDatum((int64) cscan_tables[i].chunks_loaded);
+		rows[n].values[5] = Int64GetDatum((int64) cscan_tables[i].blocks_read);
+		n++;
+	}
+	cscan_unlock();
+
+	put_rows(fcinfo, rows, n);
+	return (Datum) 0;
+}
+
+/* cscan_stat: one row a policy */
+Datum
+cscan_stat_srf(PG_FUNCTION_ARGS)
+{
+	CScanRow	rows[CSCAN_NPOLICIES];
+	CScanStats	stats[CSCAN_NPOLICIES];
+	TimestampTz reset;
+
+	cscan_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+
+	cscan_lock();
+	memcpy(stats, cscan_shared->stats, sizeof(stats));
+	reset = cscan_shared->stats_reset;
+	cscan_unlock();
+
+	memset(rows, 0, sizeof(rows));
+	for (int i = 0; i < CSCAN_NPOLICIES; i++)
+	{
+		rows[i].values[0] = CStringGetTextDatum(cscan_policies[i]->name);
+		rows[i].values[1] = Int64GetDatum((int64) stats[i].scans);
+		rows[i].values[2] = Int64GetDatum((int64) stats[i].chunks_delivered);
+		rows[i].values[3] = Int64GetDatum((int64) stats[i].chunks_loaded);
+		rows[i].values[4] = Int64GetDatum((int64) stats[i].blocks_read);
+		rows[i].values[5] = Int64GetDatum((int64) stats[i].evictions);
+		rows[i].values[6] = Int64GetDatum((int64) stats[i].self_reads);
+		rows[i].values[7] = Int64GetDatum((int64) stats[i].waits);
+		rows[i].values[8] = Float8GetDatum((double) stats[i].wait_time / 1000.0);
+		rows[i].values[9] = TimestampTzGetDatum(reset);
+	}
+	put_rows(fcinfo, rows, CSCAN_NPOLICIES);
+	return (Datum) 0;
+}
+
+Datum
+cscan_stat_reset(PG_FUNCTION_ARGS)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	cscan_require_preload();
+	cscan_lock();
+	memset(cscan_shared->stats, 0, sizeof(cscan_shared->stats));
+	cscan_shared->stats_reset = now;
+	cscan_unlock();
+	PG_RETURN_VOID();
+}

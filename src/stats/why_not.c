@@ -1,0 +1,136 @@
+/*-------------------------------------------------------------------------
+ *
+ * why_not.c
+ *		cscan_why_not(query): plans a query and says, for each table that it
+ *		scans, whether that is a CScan and, if not, why.  Executes nothing.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "nodes/plannodes.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/snapmgr.h"
+
+#include "cscan.h"
+#include "planner/planner.h"
+
+PG_FUNCTION_INFO_V1(cscan_why_not);
+
+typedef struct CScanVisit
+{
+	PlannedStmt *stmt;
+	ReturnSetInfo *rsinfo;
+} CScanVisit;
+
+static const char *
+reason_for(const Plan *plan, Oid relid)
+{
+	const char *reason;
+
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+			reason = cscan_planner_why_not(relid);
+			if (reason)
+				return reason;
+			if (plan->parallel_aware)
+				return "the scan is parallel";
+			return "the scan needs a cursor's current row";
+		case T_SampleScan:
+			return "TABLESAMPLE reads a sample of the table";
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+			return "the planner chose an index scan";
+		case T_BitmapHeapScan:
+			return "the planner chose a bitmap scan";
+		case T_TidScan:
+		case T_TidRangeScan:
+			return "the planner chose a TID scan";
+		case T_CustomScan:
+			return "another extension scans it";
+		default:
+			return NULL;
+	}
+}
+
+static void
+visit(Plan *plan, void *arg)
+{
+	CScanVisit *v = arg;
+	RangeTblEntry *rte;
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
+	bool		is_cscan = cscan_planner_is_cscan(plan);
+	const char *reason = NULL;
+	Index		scanrelid;
+
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+		case T_TidRangeScan:
+		case T_CustomScan:
+			break;
+		default:
+			return;
+	}
+	scanrelid = ((Scan *) plan)->scanrelid;
+	if (scanrelid == 0)
+		return;
+	rte = rt_fetch(scanrelid, v->stmt->rtable);
+	if (rte->rtekind != RTE_RELATION)
+		return;
+	if (!is_cscan)
+		reason = reason_for(plan, rte->relid);
+
+	values[0] = ObjectIdGetDatum(rte->relid);
+	values[1] = BoolGetDatum(is_cscan);
+	if (reason)
+		values[2] = CStringGetTextDatum(reason);
+	else
+		nulls[2] = true;
+	tuplestore_putvalues(v->rsinfo->setResult, v->rsinfo->setDesc, values, nulls);
+}
+
+Datum
+cscan_why_not(PG_FUNCTION_ARGS)
+{
+	char	   *string = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	List	   *raw;
+	ListCell   *lc;
+	CScanVisit	v;
+
+	cscan_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+	v.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	raw = pg_parse_query(string);
+	if (list_length(raw) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cscan_why_not takes one statement"),
+				 errdetail("The string holds %d statements.", list_length(raw))));
+
+	foreach(lc, pg_analyze_and_rewrite_fixedparams(linitial(raw), string, NULL, 0, NULL))
+	{
+		Query	   *query = lfirst_node(Query, lc);
+
+		if (query->commandType == CMD_UTILITY)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cscan_why_not cannot plan a utility statement"),
+					 errhint("Pass the SELECT, INSERT, UPDATE, DELETE or MERGE itself, without EXPLAIN, CREATE or DECLARE.")));
+		v.stmt = cscan_plan_query(query, string);
+		cscan_check_permissions(v.stmt);
+		cscan_planner_visit(v.stmt, visit, &v);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,93 @@
+/*-------------------------------------------------------------------------
+ *
+ * harness.h
+ *		What the policy core's tests share: a tiny test reporter, pools on the
+ *		heap, and shorthands for the things that every test does.
+ *
+ * The core is plain C, so its tests are too: no server, no clock, no disk.
+ * Each test file is one function that takes no arguments and reports with
+ * ok(); main.c calls them all, or those named on its command line.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy.h"
+
+/* "ok N - name" or "not ok N - name"; returns what it was given. */
+extern bool ok(bool passed, const char *fmt,...)
+			__attribute__((format(printf, 2, 3)));
+
+/* Likewise, and says what it got where that is not what it should be. */
+extern bool is_int(int64_t got, int64_t expected, const char *fmt,...)
+			__attribute__((format(printf, 3, 4)));
+extern bool is_double(double got, double expected, const char *fmt,...)
+			__attribute__((format(printf, 3, 4)));
+
+/* A line of comment. */
+extern void note(const char *fmt,...) __attribute__((format(printf, 1, 2)));
+
+/* The last line; returns the exit status. */
+extern int	tests_finish(void);
+
+/* A pool of its own memory; tables_free gives all of it back. */
+extern CScanPool *pool_create(int max_scans, int max_slots, uint32_t budget);
+extern void pool_free(CScanPool *pool);
+
+/* A table whose chunks may be loaded. */
+extern int	table_add(CScanPool *pool, uint32_t chunk_blocks);
+
+/* A scan of chunks first..last of a table of nblocks, started. */
+extern int	scan_add(CScanPool *pool, int table, CScanPolicyId policy,
+					 uint32_t nblocks, uint32_t first, uint32_t last,
+					 uint64_t now);
+
+/* Puts a whole chunk into a free slot, ready, loaded at "now"; the slot. */
+extern int	chunk_put(CScanPool *pool, int table, uint32_t chunk, uint64_t now);
+
+/* Puts it there in flight. */
+extern int	chunk_begin(CScanPool *pool, int table, uint32_t chunk, uint64_t now);
+
+/* Decides until there is a load or nothing; completes nothing. */
+extern CScanAction decide(CScanPool *pool, uint64_t now);
+
+/*
+ * Decides and completes the load at once.  Returns the chunk, CSCAN_NO_CHUNK
+ * if nothing is to be loaded.
+ */
+extern uint32_t load_one(CScanPool *pool, uint64_t now);
+
+/* Takes the next chunk of a scan: its number, or CSCAN_NO_CHUNK. */
+extern uint32_t use_next(CScanPool *pool, int scan, uint64_t now);
+
+/*
+ * The pool's own invariants, for tables of at most 64 * CHECKED_WORDS chunks.
+ * NULL if they hold, else what does not.
+ */
+#define CHECKED_WORDS	4
+extern const char *pool_check(const CScanPool *pool);
+
+/* A random number generator that is the same everywhere (splitmix64). */
+typedef struct Random
+{
+	uint64_t	state;
+} Random;
+
+extern uint64_t random_next(Random *random);
+extern uint32_t random_below(Random *random, uint32_t bound);
+extern bool random_chance(Random *random, uint32_t percent);
+
+/* The test files. */
+extern void test_pool(void);
+extern void test_relevance(void);
+extern void test_orders(void);
+extern void test_mixed(void);
+extern void test_example(void);
+extern void test_model(void);
+extern void test_starvation(void);
+
+#endif							/* HARNESS_H */

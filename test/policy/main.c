@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * main.c
+ *		Runs the policy core's tests: all of them, or those that are named.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "harness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct
+{
+	const char *name;
+	void		(*run) (void);
+}			suites[] = {
+	{"pool", test_pool},
+	{"relevance", test_relevance},
+	{"orders", test_orders},
+	{"mixed", test_mixed},
+	{"example", test_example},
+	{"model", test_model},
+	{"starvation", test_starvation},
+};
+
+int
+main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
+	{
+		bool		wanted = argc < 2;
+
+		for (int a = 1; a < argc; a++)
+			wanted |= strcmp(argv[a], suites[i].name) == 0;
+		if (!wanted)
+			continue;
+		note("%s", suites[i].name);
+		suites[i].run();
+	}
+	return tests_finish();
+}
