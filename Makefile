@@ -6,7 +6,7 @@ DATA = $(wildcard sql/cscan--*.sql)
 PGFILEDESC = "cscan - cooperative scans"
 
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-HEADERS_ALL = $(wildcard src/*.h src/*/*.h)
+CSCAN_HEADERS = $(wildcard src/*.h src/*/*.h)
 PG_CPPFLAGS = -I$(srcdir)/src
 
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
@@ -17,4 +17,4 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS tracks headers only in servers built with --enable-depend.
-$(OBJS): $(HEADERS_ALL)
+$(OBJS): $(CSCAN_HEADERS)

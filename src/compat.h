@@ -44,6 +44,7 @@
 #include "commands/explain_state.h"
 #include "executor/execScan.h"
 #include "storage/aio.h"
+#include "storage/aio_subsys.h"
 #endif
 
 /* 17: several blocks in one read; 18: the reads are asynchronous */
@@ -121,6 +122,13 @@ cscan_wait_event(const char *name)
 	return WaitEventExtensionNew(name);
 #endif
 }
+
+/* 19: signal handlers have a type of PostgreSQL's own */
+#if PG_VERSION_NUM >= 190000
+#define CSCAN_SIG_IGN	PG_SIG_IGN
+#else
+#define CSCAN_SIG_IGN	SIG_IGN
+#endif
 
 /* 19: the class of the buffer pin waits was renamed */
 #define CSCAN_WAIT_CLASS_BUFFER		0x04000000U

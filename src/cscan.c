@@ -43,6 +43,7 @@ void		_PG_init(void);
 static void
 assign_enabled(bool newval, void *extra)
 {
+	(void) extra;
 	if (newval != cscan_enabled)
 		ResetPlanCache();
 }
@@ -50,6 +51,7 @@ assign_enabled(bool newval, void *extra)
 static void
 assign_min_table_size(int newval, void *extra)
 {
+	(void) extra;
 	if (newval != cscan_min_table_size)
 		ResetPlanCache();
 }

@@ -437,6 +437,8 @@ say_goodbye(int code, Datum arg)
 {
 	uint32		ignored;
 
+	(void) code;
+	(void) arg;
 	LWLockReleaseAll();
 	for (int i = nin_flight; i-- > 0;)
 		(void) cscan_loader_finish(in_flight[i].slot, &ignored);
@@ -552,7 +554,7 @@ cscan_abm_main(Datum arg)
 	(void) arg;
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
-	pqsignal(SIGINT, SIG_IGN);
+	pqsignal(SIGINT, CSCAN_SIG_IGN);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 

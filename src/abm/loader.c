@@ -299,7 +299,7 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 {
 	CScanFrames *f = &frames[slot];
 	MemoryContext old_context = CurrentMemoryContext;
-	bool		failed = f->failed;
+	bool		failed;
 
 	*blocks_read = 0;
 	if (f->nblocks == 0)
@@ -317,13 +317,14 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 		{
 			report_and_clean_up(old_context);
 			CurrentResourceOwner = f->owner;
-			f->failed = failed = true;
+			f->failed = true;
 		}
 		PG_END_TRY();
 	} while (reads_left(f));
 	CurrentResourceOwner = AuxProcessResourceOwner;
 	forget_reads(f);
 
+	failed = f->failed;
 	if (!failed)
 	{
 		for (int i = f->offset; i < f->nbuffers; i++)

@@ -274,7 +274,6 @@ exec_plain(PlanState *ps)
 {
 	ScanState  *ss = (ScanState *) ps;
 
-	pg_assume(ss->ps.state->es_epq_active == NULL);
 	return ExecScanExtended(ss, next_tuple, recheck, NULL, NULL, NULL);
 }
 

@@ -414,9 +414,7 @@ cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk)
 	if (!map_test(RESIDENT(pool, q->table), chunk))
 		return true;
 
-	/* Only the last chunk of a table can be there in part. */
-	if (chunk + 1 < q->nchunks)
-		return false;
+	/* What was the last chunk when it was loaded may be there in part. */
 	slot = cscan_pool_find(pool, q->table, chunk);
 	return !pool->slots[slot].failed &&
 		pool->slots[slot].target < cscan_pool_blocks_of(pool, q->table, q->nblocks, chunk);

@@ -328,6 +328,9 @@ release_callback(ResourceReleasePhase phase, bool isCommit, bool isTopLevel, voi
 {
 	dlist_mutable_iter iter;
 
+	(void) isCommit;
+	(void) isTopLevel;
+	(void) arg;
 	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
 		return;
 	dlist_foreach_modify(iter, &registrations)

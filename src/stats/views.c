@@ -19,6 +19,7 @@
 #include "funcapi.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 #include "utils/timestamp.h"
 
 #include "shared/shared.h"

@@ -13,6 +13,7 @@
 #include "nodes/plannodes.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 #include "utils/snapmgr.h"
 
 #include "cscan.h"

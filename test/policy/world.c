@@ -1,0 +1,390 @@
+/*-------------------------------------------------------------------------
+ *
+ * world.c
+ *		See world.h.
+ *
+ * The next event is whatever is due first: a load that ends, a client that
+ * arrives, wakes up or has done with its chunk.  The manager acts after each
+ * event, and wakes the blocked scans that can use what was loaded, as the
+ * server's does: a scan that is never woken is never run.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NEVER	UINT64_MAX
+
+static void
+wrong(World *world, const Client *client, const char *what)
+{
+	if (world->wrong != NULL)
+		return;
+	world->wrong = what;
+	world->wrong_client = client ? (int) (client - world->clients) : -1;
+}
+
+static void
+trace(const World *world, const char *what, int a, int b)
+{
+	if (world->trace)
+		note("%9llu %-8s %3d %3d", (unsigned long long) world->now, what, a, b);
+}
+
+void
+world_begin(World *world, uint64_t seed, int max_slots, uint32_t budget)
+{
+	memset(world, 0, sizeof(*world));
+	world->random.state = seed;
+	world->pool = pool_create(WORLD_CLIENTS, max_slots, budget);
+	world->pool->state->load_time = WORLD_LOAD;
+	world->max_inflight = 1;
+	world->max_loads = 100000;
+	world->wrong_client = -1;
+}
+
+int
+world_table(World *world, uint32_t chunk_blocks, uint32_t nblocks, uint32_t max_blocks)
+{
+	int			i = world->ntables++;
+
+	world->table[i] = table_add(world->pool, chunk_blocks);
+	world->nblocks[i] = nblocks;
+	world->max_blocks[i] = max_blocks;
+	return i;
+}
+
+Client *
+world_client(World *world, CScanPolicyId policy, int table, uint32_t chunks, uint64_t cpu)
+{
+	Client	   *client = &world->clients[world->nclients++];
+
+	client->policy = policy;
+	client->table = table;
+	client->chunks = chunks;
+	client->cpu = cpu;
+	client->pause = WORLD_LOAD;
+	client->phase = CLIENT_ABSENT;
+	return client;
+}
+
+void
+world_end(World *world)
+{
+	pool_free(world->pool);
+}
+
+/* Between half of it and half as much again. */
+static uint64_t
+about(World *world, uint64_t time)
+{
+	return time / 2 + random_below(&world->random, (uint32_t) time + 1);
+}
+
+/* ------------------------------------------------------------------
+ * Clients
+ * ------------------------------------------------------------------ */
+
+static void
+hand_out(World *world, Client *client, uint32_t chunk)
+{
+	if (chunk >= client->nchunks || client->had[chunk])
+		wrong(world, client, "a chunk was handed out twice, or was not wanted");
+	else
+	{
+		client->had[chunk] = true;
+		client->left--;
+	}
+	client->phase = CLIENT_READING;
+	client->next = world->now + about(world, client->cpu);
+	client->stalled_at = NEVER;
+	if (client->stalls && random_chance(&world->random, 10))
+		client->next = world->now + 20 * WORLD_PATIENCE;
+	if (client->next > world->now + WORLD_PATIENCE)
+		client->stalled_at = world->now + WORLD_PATIENCE;
+}
+
+static void
+leave(World *world, Client *client)
+{
+	uint64_t	loads = world->pool->state->nloads - client->loads_before;
+
+	if (client->left != 0)
+		wrong(world, client, "a scan finished without all of its chunks");
+	if (loads > world->longest)
+		world->longest = loads;
+	cscan_pool_unregister(world->pool, client->scan);
+	client->phase = CLIENT_GONE;
+	client->next = NEVER;
+	if (client->endless)
+	{
+		client->phase = CLIENT_ABSENT;
+		client->next = world->now + random_below(&world->random, (uint32_t) client->pause + 1);
+	}
+}
+
+/* It wants its next chunk. */
+static void
+ask(World *world, Client *client)
+{
+	CScanInterest *scan = &world->pool->scans[client->scan];
+	bool		woken = client->phase == CLIENT_BLOCKED;
+	int			slot;
+	uint32_t	chunk;
+
+	if (random_chance(&world->random, world->take_percent) &&
+		cscan_pool_take(world->pool, client->scan, world->now, &chunk))
+	{
+		trace(world, "take", client->scan, (int) chunk);
+		hand_out(world, client, chunk);
+		return;
+	}
+	slot = cscan_pool_choose(world->pool, client->scan, world->now);
+	if (slot != CSCAN_NONE)
+	{
+		trace(world, "use", client->scan, (int) world->pool->slots[slot].chunk);
+		if (!cscan_pool_ready_for(world->pool, slot, client->scan))
+			wrong(world, client, "a chunk was handed out that is not ready");
+		hand_out(world, client, world->pool->slots[slot].chunk);
+	}
+	else if (scan->needed == 0)
+		leave(world, client);
+	else
+	{
+		trace(world, woken ? "vain" : "block", client->scan, (int) scan->needed);
+		world->vain += woken;
+		client->phase = CLIENT_BLOCKED;
+		client->next = NEVER;
+		if (!scan->blocked)
+			wrong(world, client, "a scan that got nothing is not blocked");
+	}
+}
+
+static void
+arrive(World *world, Client *client)
+{
+	int			i = client->table;
+	uint32_t	grow = random_below(&world->random, world->growth + 1);
+	uint32_t	first = 0;
+	uint32_t	last;
+
+	if (world->nblocks[i] + grow <= world->max_blocks[i])
+		world->nblocks[i] += grow;
+	client->nchunks = (world->nblocks[i] - 1) / world->pool->tables[world->table[i]].chunk_blocks + 1;
+	last = client->nchunks - 1;
+	if (client->chunks > 0 && client->chunks < client->nchunks)
+	{
+		/* Often the end of the table, which grows. */
+		first = client->nchunks - client->chunks;
+		if (random_chance(&world->random, 70))
+			first = random_below(&world->random, first + 1);
+		last = first + client->chunks - 1;
+	}
+	client->scan = scan_add(world->pool, world->table[i], client->policy,
+							world->nblocks[i], first, last, world->now);
+	client->left = last - first + 1;
+	for (uint32_t c = 0; c < WORLD_MAX_CHUNKS; c++)
+		client->had[c] = c < first || c > last;
+	client->loads_before = world->pool->state->nloads;
+	trace(world, "arrive", client->scan, (int) client->left);
+	client->phase = CLIENT_READING;
+	ask(world, client);
+}
+
+/* Those that can go on now will, some time. */
+static void
+wake(World *world)
+{
+	for (int i = 0; i < world->nclients; i++)
+	{
+		Client	   *client = &world->clients[i];
+
+		if (client->phase == CLIENT_BLOCKED && client->next == NEVER &&
+			cscan_policies[client->policy]->choose_available(world->pool, client->scan) != CSCAN_NONE)
+			client->next = world->now + random_below(&world->random, (uint32_t) world->sluggish + 1);
+	}
+}
+
+/* ------------------------------------------------------------------
+ * The manager
+ * ------------------------------------------------------------------ */
+
+static void
+finish_load(World *world, int n)
+{
+	int			slot = world->inflight[n];
+	bool		failed = random_chance(&world->random, world->fail_percent);
+	bool		cached = random_chance(&world->random, world->cached_percent);
+
+	world->ninflight--;
+	world->inflight[n] = world->inflight[world->ninflight];
+	world->done_at[n] = world->done_at[world->ninflight];
+	trace(world, "loaded", slot, (int) world->pool->slots[slot].chunk);
+	cscan_pool_loaded(world->pool, slot, world->now, cached ? 0 : WORLD_LOAD, failed, cached);
+	wake(world);
+	if (random_chance(&world->random, 50))
+	{
+		while ((slot = cscan_pool_useless(world->pool)) != CSCAN_NONE)
+			cscan_pool_drop(world->pool, slot);
+	}
+}
+
+/*
+ * Nothing is in flight and the pool wants nothing done.  A scan that waits
+ * must then have something coming: its chunk is there already, it is about to
+ * wake up, or it is on the elevator, which waits for a reader.
+ */
+static void
+check_idle(World *world)
+{
+	bool		elevator_reads = false;
+	bool		elevator_waits = false;
+
+	for (int i = 0; i < world->nclients; i++)
+	{
+		Client	   *client = &world->clients[i];
+
+		if (client->policy == CSCAN_POLICY_ELEVATOR &&
+			((client->phase == CLIENT_READING && cscan_pool_active(world->pool, client->scan)) ||
+			 (client->phase == CLIENT_BLOCKED && client->next != NEVER)))
+			elevator_reads = true;
+	}
+	for (int i = 0; i < world->nclients; i++)
+	{
+		Client	   *client = &world->clients[i];
+
+		if (client->phase != CLIENT_BLOCKED || client->next != NEVER)
+			continue;
+		if (client->policy == CSCAN_POLICY_ELEVATOR && elevator_reads)
+			elevator_waits = true;
+		else
+		{
+			world->idle++;
+			return;
+		}
+	}
+	world->idle_elevator += elevator_waits;
+}
+
+static void
+manage(World *world)
+{
+	while (world->ninflight < world->max_inflight)
+	{
+		CScanAction act;
+		bool		used[WORLD_CLIENTS * 64] = {false};
+
+		for (int i = 0; i < world->pool->state->max_slots; i++)
+			used[i] = cscan_pool_in_use(world->pool, i) || cscan_pool_in_flight(world->pool, i);
+		cscan_pool_decide(world->pool, world->now, &act);
+		if (act.kind == CSCAN_ACT_NOTHING)
+			break;
+		if (act.kind == CSCAN_ACT_EVICT)
+		{
+			trace(world, "evict", act.slot, (int) act.chunk);
+			if (used[act.slot])
+				wrong(world, NULL, "a chunk was evicted that is used or in flight");
+			continue;
+		}
+		trace(world, "load", act.scan, (int) act.chunk);
+		if (act.nblocks == 0 || !cscan_pool_in_flight(world->pool, act.slot))
+			wrong(world, NULL, "a load of nothing");
+		world->inflight[world->ninflight] = act.slot;
+		world->done_at[world->ninflight++] = world->now + about(world, WORLD_LOAD);
+	}
+	if (world->ninflight == 0)
+		check_idle(world);
+}
+
+/* ------------------------------------------------------------------
+ * Time
+ * ------------------------------------------------------------------ */
+
+static bool
+anybody_left(const World *world)
+{
+	for (int i = 0; i < world->nclients; i++)
+	{
+		if (!world->clients[i].endless && world->clients[i].phase != CLIENT_GONE)
+			return true;
+	}
+	return false;
+}
+
+/* Does what is due first.  False if nothing ever will be. */
+static bool
+next_event(World *world)
+{
+	Client	   *first = NULL;
+	int			load = -1;
+	uint64_t	when = NEVER;
+	bool		stall = false;
+
+	for (int i = 0; i < world->ninflight; i++)
+	{
+		if (world->done_at[i] < when)
+		{
+			when = world->done_at[i];
+			load = i;
+		}
+	}
+	for (int i = 0; i < world->nclients; i++)
+	{
+		Client	   *client = &world->clients[i];
+
+		if (client->next < when)
+		{
+			when = client->next;
+			first = client;
+			stall = false;
+		}
+		if (client->phase == CLIENT_READING && client->stalled_at < when)
+		{
+			when = client->stalled_at;
+			first = client;
+			stall = true;
+		}
+	}
+	if (when == NEVER)
+		return false;
+
+	if (when > world->now)
+		world->now = when;
+	if (first == NULL)
+		finish_load(world, load);
+	else if (stall)
+	{
+		trace(world, "stall", first->scan, 0);
+		world->pool->scans[first->scan].stalled = true;
+		first->stalled_at = NEVER;
+	}
+	else if (first->phase == CLIENT_ABSENT)
+		arrive(world, first);
+	else
+		ask(world, first);
+	return true;
+}
+
+bool
+world_run(World *world)
+{
+	for (int i = 0; i < world->nclients; i++)
+		world->clients[i].next = random_below(&world->random, (uint32_t) world->clients[i].pause + 1);
+
+	while (anybody_left(world) && world->wrong == NULL)
+	{
+		const char *broken;
+
+		if (!next_event(world))
+			wrong(world, NULL, "deadlock: scans are blocked and nothing will happen");
+		manage(world);
+		broken = pool_check(world->pool);
+		if (broken != NULL)
+			wrong(world, NULL, broken);
+		if (world->pool->state->nloads > world->max_loads)
+			wrong(world, NULL, "a scan starves: too many loads");
+	}
+	return world->wrong == NULL;
+}

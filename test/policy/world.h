@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ *
+ * world.h
+ *		A small unfriendly world around one pool, for test_starvation.c.
+ *
+ * Clients run scans over growing tables; a manager with several loads in
+ * flight does what the pool decides; loads end out of order, fail, or find all
+ * of their blocks in memory; whoever is woken may take long to wake up.  All
+ * of it follows from one seed.  After every event the pool's invariants are
+ * checked, and an idle disk must have a reason.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef WORLD_H
+#define WORLD_H
+
+#include "harness.h"
+
+#define WORLD_CLIENTS		24
+#define WORLD_TABLES		3
+#define WORLD_MAX_CHUNKS	128
+#define WORLD_INFLIGHT		4
+
+/* A load takes about this long (us). */
+#define WORLD_LOAD			1000
+
+/* A scan that keeps its chunk for longer is stalled. */
+#define WORLD_PATIENCE		(25 * WORLD_LOAD)
+
+typedef enum ClientPhase
+{
+	CLIENT_ABSENT,				/* no scan; arrives at "next" */
+	CLIENT_READING,				/* has a chunk until "next" */
+	CLIENT_BLOCKED,				/* wakes up at "next", if ever */
+	CLIENT_GONE
+} ClientPhase;
+
+typedef struct Client
+{
+	/* What it is. */
+	CScanPolicyId policy;
+	int			table;
+	uint32_t	chunks;			/* as many in a row, 0: all */
+	uint64_t	cpu;			/* time that it spends on a chunk (us) */
+	bool		stalls;			/* now and then on one for very long */
+	bool		endless;		/* comes again until all others are done */
+	uint64_t	pause;			/* at most so long before it comes (again) */
+
+	/* What it does. */
+	ClientPhase phase;
+	uint64_t	next;
+	uint64_t	stalled_at;
+	int			scan;
+	uint32_t	nchunks;
+	uint32_t	left;			/* chunks that it has not had yet */
+	bool		had[WORLD_MAX_CHUNKS];	/* or does not want */
+	uint64_t	loads_before;	/* loads when it came */
+} Client;
+
+typedef struct World
+{
+	Random		random;
+	CScanPool  *pool;
+	int			ntables;
+	int			table[WORLD_TABLES];
+	uint32_t	nblocks[WORLD_TABLES];
+	uint32_t	max_blocks[WORLD_TABLES];
+	uint32_t	growth;			/* at most so many blocks a scan */
+	int			nclients;
+	Client		clients[WORLD_CLIENTS];
+	int			max_inflight;
+	int			ninflight;
+	int			inflight[WORLD_INFLIGHT];	/* slots */
+	uint64_t	done_at[WORLD_INFLIGHT];
+	uint32_t	fail_percent;
+	uint32_t	cached_percent;
+	uint32_t	take_percent;
+	uint64_t	sluggish;		/* time that it may take to wake up (us) */
+	uint64_t	max_loads;		/* more are a failure */
+	uint64_t	now;
+	bool		trace;
+
+	/* What was seen. */
+	const char *wrong;			/* the first thing that was, or NULL */
+	int			wrong_client;
+	uint64_t	longest;		/* most loads during one scan's life */
+	uint64_t	idle;			/* idle decisions while a scan was blocked ... */
+	uint64_t	idle_elevator;	/* ... on an elevator that waits for a reader */
+	uint64_t	vain;			/* wake-ups that found nothing */
+} World;
+
+extern void world_begin(World *world, uint64_t seed, int max_slots, uint32_t budget);
+extern int	world_table(World *world, uint32_t chunk_blocks, uint32_t nblocks,
+						uint32_t max_blocks);
+extern Client *world_client(World *world, CScanPolicyId policy, int table,
+							uint32_t chunks, uint64_t cpu);
+
+/* Runs until every client that is not endless has finished. */
+extern bool world_run(World *world);
+extern void world_end(World *world);
+
+#endif							/* WORLD_H */
