@@ -151,7 +151,7 @@ pack_tree() {
     if [[ -e .git ]] && have git && git -c safe.directory="$TOP" rev-parse --git-dir >/dev/null 2>&1; then
         git -c safe.directory="$TOP" ls-files -z --cached --others --exclude-standard |
             while IFS= read -r -d '' file; do [[ ! -e $file && ! -L $file ]] || printf '%s\0' "$file"; done |
-            tar -c --null --no-recursion -T - --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.a'
+            tar -c --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.a' --null --no-recursion -T -
     else
         tar -c --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.a' .
     fi
