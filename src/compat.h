@@ -111,6 +111,17 @@ cscan_heap_get_page(HeapScanDesc scan, BlockNumber block)
 #endif
 }
 
+/* 16: buffer tags are made from a locator in another way */
+static inline void
+cscan_init_buffer_tag(BufferTag *tag, RelFileLocator locator, BlockNumber block)
+{
+#if PG_VERSION_NUM < 160000
+	INIT_BUFFERTAG(*tag, locator, MAIN_FORKNUM, block);
+#else
+	InitBufferTag(tag, &locator, MAIN_FORKNUM, block);
+#endif
+}
+
 /* 17: custom wait events */
 static inline uint32
 cscan_wait_event(const char *name)
@@ -151,27 +162,43 @@ cscan_buffer_state(BufferDesc *desc)
 }
 
 /*
- * Unpin a buffer and make it the next to be reused, if nobody else has it
- * pinned and it is clean.  Best effort: between the two steps anybody may take
- * the frame, and the free list looks at pins and usage again.
+ * Unpin a buffer so that whoever needs a frame takes this one first, unless
+ * somebody else uses it.
  */
 static inline void
-cscan_release_as_victim(Buffer buffer)
+cscan_release_unwanted(Buffer buffer)
 {
 	BufferDesc *desc = GetBufferDescriptor(buffer - 1);
 	CScanBufferState state = LockBufHdr(desc);
-	bool		ours = BUF_STATE_GET_REFCOUNT(state) == 1 && !(state & BM_DIRTY);
+	bool		ours = BUF_STATE_GET_REFCOUNT(state) == 1;
 
 #if PG_VERSION_NUM >= 190000
 	UnlockBufHdrExt(desc, state, 0, ours ? BUF_USAGECOUNT_MASK : 0, 0);
-	ReleaseBuffer(buffer);
 #else
 	if (ours)
 		state &= ~BUF_USAGECOUNT_MASK;
 	UnlockBufHdr(desc, state);
+#endif
 	ReleaseBuffer(buffer);
-	if (ours)
+}
+
+/*
+ * Make an unpinned buffer the very next to be reused, if it is clean and
+ * nobody has used it since.  Best effort, and safe: the free list looks at pins
+ * and usage again.  19 has no free list; there the clock sweep finds it.
+ */
+static inline void
+cscan_buffer_is_next(Buffer buffer)
+{
+#if PG_VERSION_NUM < 190000
+	BufferDesc *desc = GetBufferDescriptor(buffer - 1);
+	CScanBufferState state = cscan_buffer_state(desc);
+
+	if (BUF_STATE_GET_REFCOUNT(state) == 0 && BUF_STATE_GET_USAGECOUNT(state) == 0 &&
+		!(state & BM_DIRTY))
 		StrategyFreeBuffer(desc);
+#else
+	(void) buffer;
 #endif
 }
 

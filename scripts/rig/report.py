@@ -11,6 +11,7 @@ import statistics
 from pathlib import Path
 
 from .experiments import EXPERIMENTS, TARGETS, WARM, Streams
+from .workload import VARIANTS
 
 GB = 1024 ** 3
 MEASURES = {'seconds': 'time', 'mean': 'mean latency', 'FAST': 'FAST', 'SLOW': 'SLOW', 'bytes': 'read'}
@@ -65,8 +66,7 @@ class Report:
         found = {}
         for row in self.rows:
             found.setdefault((row['major'], row['experiment']), set()).add(row['variant'])
-        order = ['postgres', 'relevance', 'elevator', 'attach', 'normal']
-        return [(*case, sorted(variants, key=order.index)) for case, variants in found.items()]
+        return [(*case, [name for name in VARIANTS if name in variants]) for case, variants in found.items()]
 
     def streams_table(self):
         head = ['PostgreSQL', 'experiment', 'scans', 'time s', 'mean latency s', 'FAST s', 'SLOW s', 'read GB', 'runs',

@@ -381,7 +381,7 @@ static void
 shrink_pool(void)
 {
 	cscan_lock();
-	cscan_pool.state->budget = cscan_shared_budget(cscan_buffer_share);
+	cscan_shared_set_budget(cscan_buffer_share);
 	cscan_unlock();
 
 	for (int i = 0; i < cscan_pool.state->max_slots &&
@@ -410,6 +410,35 @@ drop_useless(void)
 		if (slot == CSCAN_NONE)
 			break;
 		drop_slot(slot);
+	}
+}
+
+/* Unpin what nobody wants any more, pin what is wanted again. */
+static void
+let_pins_follow_wants(void)
+{
+	for (;;)
+	{
+		int			slot;
+
+		cscan_lock();
+		slot = cscan_pool_release(&cscan_pool);
+		cscan_unlock();
+		if (slot == CSCAN_NONE)
+			break;
+		cscan_loader_unpin(slot);
+	}
+	for (;;)
+	{
+		int			slot;
+
+		cscan_lock();
+		slot = cscan_pool_hold(&cscan_pool);
+		cscan_unlock();
+		if (slot == CSCAN_NONE)
+			break;
+		if (!cscan_loader_repin(slot))
+			drop_slot(slot);
 	}
 }
 
@@ -471,7 +500,7 @@ static void
 say_hello(void)
 {
 	cscan_lock();
-	cscan_pool.state->budget = cscan_shared_budget(cscan_buffer_share);
+	cscan_shared_set_budget(cscan_buffer_share);
 	cscan_shared->abm_latch = MyLatch;
 	cscan_shared->abm_pid = MyProcPid;
 	cscan_shared->abm_alive = cscan_now();
@@ -518,6 +547,7 @@ main_loop(void)
 
 		look_after_tables();
 		drop_useless();
+		let_pins_follow_wants();
 		now = cscan_now();
 		if (now >= last_round + ROUND_TIME)
 		{

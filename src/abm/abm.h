@@ -23,6 +23,8 @@ extern void cscan_loader_start(int slot, const CScanSharedTable *table,
 							   BlockNumber first, uint32 nblocks, uint32 offset);
 extern bool cscan_loader_finish(int slot, uint32 *blocks_read);
 extern void cscan_loader_release(int slot);
+extern void cscan_loader_unpin(int slot);
+extern bool cscan_loader_repin(int slot);
 extern bool cscan_loader_waited_for(int slot);
 extern bool cscan_loader_holds(int slot, Buffer buffer);
 extern void cscan_loader_tidy(void);

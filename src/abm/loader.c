@@ -10,7 +10,7 @@
  *
  * Starting a load hands its reads to the kernel as far as the version can:
  *
- *		15, 16	advice to prefetch, block by block; finishing reads them
+ *		15, 16	advice to prefetch the chunk; finishing reads it block by block
  *		17		advice and vectored reads; finishing reads them
  *		18, 19	asynchronous reads; finishing waits for them
  *
@@ -18,13 +18,19 @@
  * one that nobody waits for keeps its buffers pinned.
  *
  * Blocks that were in memory before are left as they were found.  Blocks that
- * the ABM read become the next victims when they are let go.
+ * the ABM read and nobody wants are unpinned with no usage to their name, so
+ * that they go before anybody else's; and when their slot is given up they
+ * become the very next frames to be reused.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include <fcntl.h>
+
+#include "common/relpath.h"
 #include "storage/condition_variable.h"
+#include "storage/fd.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -210,13 +216,77 @@ forget_reads(CScanFrames *f)
 
 #else							/* 15, 16 */
 
+/*
+ * Advice is given on a whole run of blocks, which the storage manager of these
+ * versions cannot: its advice on single blocks becomes single small reads.
+ */
+static bool
+in_buffers(RelFileLocator locator, BlockNumber block)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	bool		found;
+
+	cscan_init_buffer_tag(&tag, locator, block);
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+	LWLockAcquire(lock, LW_SHARED);
+	found = BufTableLookup(&tag, hash) >= 0;
+	LWLockRelease(lock);
+	return found;
+}
+
+static File advice_file = -1;
+static RelFileLocator advice_locator;
+static BlockNumber advice_segment;
+
+static void
+close_advice_file(void)
+{
+	if (advice_file >= 0)
+		FileClose(advice_file);
+	advice_file = -1;
+}
+
+static void
+advise(RelFileLocator locator, BlockNumber first, int nblocks)
+{
+	while (nblocks > 0)
+	{
+		BlockNumber segment = first / RELSEG_SIZE;
+		int			n = Min(nblocks, (int) (RELSEG_SIZE - first % RELSEG_SIZE));
+
+		if (advice_file < 0 || segment != advice_segment ||
+			!RelFileLocatorEquals(locator, advice_locator))
+		{
+			char	   *base = relpathperm(locator, MAIN_FORKNUM);
+			char	   *path = segment == 0 ? base : psprintf("%s.%u", base, segment);
+
+			close_advice_file();
+			advice_file = PathNameOpenFile(path, O_RDONLY | PG_BINARY);
+			if (path != base)
+				pfree(path);
+			pfree(base);
+			if (advice_file < 0)
+				return;			/* reading will say what is wrong */
+			advice_locator = locator;
+			advice_segment = segment;
+		}
+		(void) FilePrefetch(advice_file, (off_t) (first % RELSEG_SIZE) * BLCKSZ,
+							(off_t) n * BLCKSZ, WAIT_EVENT_DATA_FILE_PREFETCH);
+		first += n;
+		nblocks -= n;
+	}
+}
+
 static void
 start_reads(CScanFrames *f)
 {
-	SMgrRelation smgr = cscan_smgropen(f->locator);
-
-	for (int i = 0; i < f->nblocks; i++)
-		(void) PrefetchSharedBuffer(smgr, MAIN_FORKNUM, f->first + i);
+	/* What is in shared buffers needs no advice; a look at the ends will do. */
+	if (!in_buffers(f->locator, f->first) ||
+		!in_buffers(f->locator, f->first + f->nblocks - 1))
+		advise(f->locator, f->first, f->nblocks);
 }
 
 static void
@@ -290,6 +360,15 @@ cscan_loader_start(int slot, const CScanSharedTable *table,
 	CurrentResourceOwner = AuxProcessResourceOwner;
 }
 
+/* What is still pinned under the owner, after a failure, goes with it. */
+static void
+delete_owner(CScanFrames *f)
+{
+	ResourceOwnerRelease(f->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerDelete(f->owner);
+	f->owner = NULL;
+}
+
 /*
  * Wait for a load.  Returns false if it failed: then all of the slot's pins
  * are gone.  *blocks_read is set to the number of blocks read from storage.
@@ -337,8 +416,64 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 }
 
 /*
- * Let go of a slot's frames, the last block first: the free list hands out
- * what came to it last.
+ * Unpin a slot's frames, but remember where they are: as long as nobody takes
+ * them the blocks stay there.
+ */
+void
+cscan_loader_unpin(int slot)
+{
+	CScanFrames *f = &frames[slot];
+
+	Assert(f->nblocks == 0);
+	if (f->owner == NULL)
+		return;
+	CurrentResourceOwner = f->owner;
+	for (int i = 0; i < f->nbuffers && !f->failed; i++)
+	{
+		if (f->read[i])
+			cscan_release_unwanted(f->buffers[i]);
+		else
+			ReleaseBuffer(f->buffers[i]);
+	}
+	CurrentResourceOwner = AuxProcessResourceOwner;
+	delete_owner(f);
+}
+
+/*
+ * Pin the frames of a slot again.  Returns false if a block is gone; then the
+ * slot has to be released.
+ */
+bool
+cscan_loader_repin(int slot)
+{
+	CScanFrames *f = &frames[slot];
+	int			first = f->first - f->offset;
+	int			i;
+
+	if (f->owner != NULL || f->nbuffers == 0)
+		return f->owner != NULL;
+	f->owner = ResourceOwnerCreate(AuxProcessResourceOwner, "cscan chunk");
+	CurrentResourceOwner = f->owner;
+	for (i = 0; i < f->nbuffers; i++)
+	{
+		if (!ReadRecentBuffer(f->locator, MAIN_FORKNUM, first + i, f->buffers[i]))
+			break;
+	}
+	if (i < f->nbuffers)
+	{
+		while (i-- > 0)
+			ReleaseBuffer(f->buffers[i]);
+		CurrentResourceOwner = AuxProcessResourceOwner;
+		delete_owner(f);
+		return false;
+	}
+	CurrentResourceOwner = AuxProcessResourceOwner;
+	return true;
+}
+
+/*
+ * Forget a slot's frames, and make them the next to be reused; the last block
+ * first, since the free list hands out what came to it last.
  */
 void
 cscan_loader_release(int slot)
@@ -346,33 +481,21 @@ cscan_loader_release(int slot)
 	CScanFrames *f = &frames[slot];
 	uint32		ignored;
 
-	if (f->owner == NULL)
+	/* Still in flight?  If that fails it comes back here by itself. */
+	if (f->nblocks != 0 && !cscan_loader_finish(slot, &ignored))
 		return;
-	if (f->nblocks != 0)
-	{
-		/* Still in flight.  If it fails it comes back here by itself. */
-		if (!cscan_loader_finish(slot, &ignored))
-			return;
-	}
 
-	CurrentResourceOwner = f->owner;
-	for (int i = f->nbuffers; i-- > 0;)
+	if (!f->failed)
 	{
-		if (!BufferIsValid(f->buffers[i]))
-			continue;
-		if (f->failed)
-			continue;
-		if (f->read[i])
-			cscan_release_as_victim(f->buffers[i]);
-		else
-			ReleaseBuffer(f->buffers[i]);
+		cscan_loader_unpin(slot);
+		for (int i = f->nbuffers; i-- > 0;)
+		{
+			if (f->read[i])
+				cscan_buffer_is_next(f->buffers[i]);
+		}
 	}
-	CurrentResourceOwner = AuxProcessResourceOwner;
-
-	/* After a failure there may be pins that are not in the array. */
-	ResourceOwnerRelease(f->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
-	ResourceOwnerDelete(f->owner);
-	f->owner = NULL;
+	else if (f->owner != NULL)
+		delete_owner(f);
 	f->nbuffers = 0;
 	f->failed = false;
 }
@@ -383,7 +506,7 @@ cscan_loader_waited_for(int slot)
 {
 	CScanFrames *f = &frames[slot];
 
-	for (int i = 0; i < f->nbuffers; i++)
+	for (int i = 0; i < f->nbuffers && f->owner != NULL; i++)
 	{
 		if (BufferIsValid(f->buffers[i]) &&
 			(cscan_buffer_state(GetBufferDescriptor(f->buffers[i] - 1)) & BM_PIN_COUNT_WAITER))
@@ -397,7 +520,7 @@ cscan_loader_holds(int slot, Buffer buffer)
 {
 	CScanFrames *f = &frames[slot];
 
-	for (int i = 0; i < f->nbuffers; i++)
+	for (int i = 0; i < f->nbuffers && f->owner != NULL; i++)
 	{
 		if (f->buffers[i] == buffer)
 			return true;
@@ -409,5 +532,8 @@ cscan_loader_holds(int slot, Buffer buffer)
 void
 cscan_loader_tidy(void)
 {
+#if !CSCAN_HAVE_VECTORED_IO
+	close_advice_file();
+#endif
 	cscan_smgr_forget_all();
 }

@@ -136,11 +136,17 @@ choose_load(CScanPool *pool, int scan)
 	return next_absent(pool, scan);
 }
 
-/* Anything but what the scan itself is about to take. */
+/*
+ * Anything but what the scan itself is about to take.  While its next chunk is
+ * missing, the one after that may go: there may be no other room.
+ */
 static bool
 may_evict(const CScanPool *pool, int slot, int scan)
 {
+	uint32_t	next = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
+
 	return pool->slots[slot].table != pool->scans[scan].table ||
+		cscan_pool_absent_for(pool, scan, next) ||
 		!about_to_take(pool, scan, pool->slots[slot].chunk);
 }
 

@@ -262,7 +262,9 @@ cscan_pool_drop(CScanPool *pool, int slot)
 	if (s->table == CSCAN_NONE)
 		return;
 	map_clear(RESIDENT(pool, s->table), s->chunk);
-	pool->state->used -= s->target;
+	pool->state->total -= s->target;
+	if (s->held)
+		pool->state->used -= s->target;
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
 		if (pool->scans[i].table != CSCAN_NONE && pool->scans[i].in_use == slot)
@@ -284,6 +286,49 @@ cscan_pool_useless(CScanPool *pool)
 			!cscan_pool_in_flight(pool, i) && !cscan_pool_in_use(pool, i) &&
 			cscan_pool_interested(pool, s->table, s->chunk) == 0)
 			return i;
+	}
+	return CSCAN_NONE;
+}
+
+static bool
+wanted_or_in_use(const CScanPool *pool, int slot)
+{
+	return cscan_pool_in_flight(pool, slot) || cscan_pool_in_use(pool, slot) ||
+		cscan_pool_interested(pool, pool->slots[slot].table, pool->slots[slot].chunk) > 0;
+}
+
+int
+cscan_pool_release(CScanPool *pool)
+{
+	for (int i = 0; i < pool->state->max_slots; i++)
+	{
+		CScanSlot  *s = &pool->slots[i];
+
+		if (s->table != CSCAN_NONE && s->held && !wanted_or_in_use(pool, i))
+		{
+			s->held = false;
+			pool->state->used -= s->target;
+			return i;
+		}
+	}
+	return CSCAN_NONE;
+}
+
+int
+cscan_pool_hold(CScanPool *pool)
+{
+	for (int i = 0; i < pool->state->max_slots; i++)
+	{
+		CScanSlot  *s = &pool->slots[i];
+
+		if (s->table != CSCAN_NONE && !s->held &&
+			pool->state->used + s->target <= pool->state->budget &&
+			wanted_or_in_use(pool, i))
+		{
+			s->held = true;
+			pool->state->used += s->target;
+			return i;
+		}
 	}
 	return CSCAN_NONE;
 }

@@ -14,8 +14,13 @@
  *	  (cscan_pool_choose) or when the scan takes it itself (cscan_pool_take).
  *	- A chunk of a table is in at most one slot, and its bit in the table's
  *	  resident map is set exactly while it is.
- *	- The blocks of all slots, those in flight included, never exceed the
- *	  budget, except after the budget was made smaller.
+ *	- The blocks of the slots that are held (pinned), those in flight included,
+ *	  never exceed the budget; those of all slots never exceed the room.  Both
+ *	  may be made smaller at any time, and are exceeded until slots have gone.
+ *
+ * A slot is held while a scan wants its chunk.  When nobody does, its blocks
+ * are let go, but as long as there is room and nobody takes their frames they
+ * stay there, and the slot remembers them for the next scan.
  *
  * The life of a slot:
  *
@@ -91,6 +96,7 @@ typedef struct CScanSlot
 	uint32_t	target;			/* > nblocks: so many will be, in flight */
 	bool		failed;			/* not loaded: its readers read it themselves */
 	bool		cached;			/* was all in memory before: no use in keeping */
+	bool		held;			/* pinned, or about to be */
 	int32_t		trigger;		/* scan it was loaded for, until handed out */
 	uint64_t	stamp;			/* handed out, or else loaded, at (us) */
 	uint64_t	order;			/* number of its load */
@@ -100,8 +106,10 @@ typedef struct CScanPoolState
 {
 	int32_t		max_scans;
 	int32_t		max_slots;
-	uint32_t	budget;			/* blocks that all slots may hold */
-	uint32_t	used;			/* blocks that they hold, in flight included */
+	uint32_t	budget;			/* blocks that held slots may have in all */
+	uint32_t	used;			/* blocks that they have, in flight included */
+	uint32_t	room;			/* blocks that all slots may have, >= budget */
+	uint32_t	total;			/* blocks that they have */
 	uint64_t	nloads;			/* loads so far */
 	double		load_time;		/* moving average of a chunk's load (us) */
 } CScanPoolState;
@@ -179,6 +187,14 @@ extern void cscan_pool_drop(CScanPool *pool, int slot);
 
 /* A slot that is of no use to anybody and not worth keeping, or none. */
 extern int	cscan_pool_useless(CScanPool *pool);
+
+/*
+ * Pins follow wants.  Release finds a held slot that nobody wants any more,
+ * hold one that is wanted again and for which the budget has room; the slot's
+ * state is changed as if it were done.  Both return none when all is well.
+ */
+extern int	cscan_pool_release(CScanPool *pool);
+extern int	cscan_pool_hold(CScanPool *pool);
 
 /*
  * Questions that the policies ask.  "Active" scans are those that count:

@@ -13,6 +13,8 @@
  *		not in use.  Otherwise a pool smaller than the scans' needs would
  *		stop for ever.
  *
+ * What a sleeping scan is being woken for is never a victim.
+ *
  *-------------------------------------------------------------------------
  */
 #include <stddef.h>
@@ -25,6 +27,8 @@ const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
 	[CSCAN_POLICY_ELEVATOR] = &cscan_policy_elevator,
 	[CSCAN_POLICY_RELEVANCE] = &cscan_policy_relevance,
 };
+
+#define Max(a, b)	((a) > (b) ? (a) : (b))
 
 /* Does a before b?  Blocked scans first, of these the one that waits longest. */
 static bool
@@ -62,8 +66,23 @@ others_protect(const CScanPool *pool, int slot, int scan)
 	return false;
 }
 
+/*
+ * Was it loaded for a scan that still sleeps and will take it when it wakes
+ * up?  If such chunks could go, then in a pool with fewer slots than scans
+ * each load might throw out what another scan is just being woken for.
+ */
+static bool
+about_to_be_taken(const CScanPool *pool, int slot)
+{
+	int			scan = pool->slots[slot].trigger;
+
+	return scan != CSCAN_NONE && cscan_pool_active(pool, scan) &&
+		pool->scans[scan].blocked &&
+		cscan_policies[pool->scans[scan].policy]->choose_available(pool, scan) == slot;
+}
+
 static int
-choose_victim(const CScanPool *pool, int scan, int keep_slot)
+choose_victim(const CScanPool *pool, int scan, int keep_slot, bool held)
 {
 	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
 	bool		last_resort = pool->scans[scan].blocked &&
@@ -81,7 +100,9 @@ choose_victim(const CScanPool *pool, int scan, int keep_slot)
 			double		keep;
 
 			if (pool->slots[i].table == CSCAN_NONE || i == keep_slot ||
-				cscan_pool_in_flight(pool, i) || cscan_pool_in_use(pool, i))
+				(held && !pool->slots[i].held) ||
+				cscan_pool_in_flight(pool, i) || cscan_pool_in_use(pool, i) ||
+				about_to_be_taken(pool, i))
 				continue;
 			if (step <= 2 && !policy->may_evict(pool, i, scan))
 				continue;
@@ -99,6 +120,16 @@ choose_victim(const CScanPool *pool, int scan, int keep_slot)
 			return victim;
 	}
 	return CSCAN_NONE;
+}
+
+static void
+evict(CScanPool *pool, int slot, CScanAction *act)
+{
+	act->kind = CSCAN_ACT_EVICT;
+	act->slot = slot;
+	act->table = pool->slots[slot].table;
+	act->chunk = pool->slots[slot].chunk;
+	cscan_pool_drop(pool, slot);
 }
 
 void
@@ -139,8 +170,16 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 		have = pool->slots[slot].nblocks;
 	}
 
+	if (slot != CSCAN_NONE && !pool->slots[slot].held)
+	{
+		/* Its blocks may be gone: begin anew. */
+		evict(pool, slot, act);
+		return;
+	}
 	if (state->used + (want - have) > state->budget)
-		act->slot = choose_victim(pool, scan, slot);
+		act->slot = choose_victim(pool, scan, slot, true);
+	else if (state->total + (want - have) > Max(state->room, state->budget))
+		act->slot = choose_victim(pool, scan, slot, false);
 	else if (slot != CSCAN_NONE)
 		act->slot = slot;
 	else
@@ -151,17 +190,14 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 				act->slot = i;
 		}
 		if (act->slot == CSCAN_NONE)
-			act->slot = choose_victim(pool, scan, CSCAN_NONE);
+			act->slot = choose_victim(pool, scan, CSCAN_NONE, false);
 	}
 	if (act->slot == CSCAN_NONE)
 		return;
 
 	if (act->slot != slot && pool->slots[act->slot].table != CSCAN_NONE)
 	{
-		act->kind = CSCAN_ACT_EVICT;
-		act->table = pool->slots[act->slot].table;
-		act->chunk = pool->slots[act->slot].chunk;
-		cscan_pool_drop(pool, act->slot);
+		evict(pool, act->slot, act);
 		return;
 	}
 
@@ -178,9 +214,11 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	s->stamp = now;
 	s->order = ++state->nloads;
 	s->failed = false;
+	s->held = true;
 	pool->resident[(size_t) act->table * CSCAN_MAP_WORDS + chunk / 64] |=
 		UINT64_C(1) << (chunk % 64);
 	state->used += want - have;
+	state->total += want - have;
 	table->cursor = chunk + 1;
 	if (pool->scans[scan].policy == CSCAN_POLICY_ELEVATOR)
 		table->elevator = chunk;

@@ -23,10 +23,18 @@ CScanPool	cscan_pool;
 static shmem_request_hook_type prev_shmem_request_hook;
 static shmem_startup_hook_type prev_shmem_startup_hook;
 
-uint32
-cscan_shared_budget(double share)
+/*
+ * What is pinned is bounded by the share.  Blocks that nobody wants are not
+ * pinned, anybody may have their frames; they may be half as many again.
+ */
+#define CSCAN_ROOM_FACTOR	1.5
+
+void
+cscan_shared_set_budget(double share)
 {
-	return (uint32) (NBuffers * share);
+	cscan_pool.state->budget = (uint32_t) (NBuffers * share);
+	cscan_pool.state->room =
+		(uint32_t) (NBuffers * Min(share * CSCAN_ROOM_FACTOR, CSCAN_MAX_SHARE));
 }
 
 static uint32
@@ -42,7 +50,7 @@ preferred_chunk_blocks(void)
 static int
 max_slots(void)
 {
-	return 16 + (int) (cscan_shared_budget(CSCAN_MAX_SHARE) / preferred_chunk_blocks());
+	return 16 + (int) (NBuffers * CSCAN_MAX_SHARE / preferred_chunk_blocks());
 }
 
 /* Walk over the parts; with base = NULL only add up their sizes. */
@@ -124,7 +132,7 @@ shmem_startup(void)
 		}
 
 		cscan_pool_init(&cscan_pool, cscan_max_scans, max_slots());
-		cscan_pool.state->budget = cscan_shared_budget(cscan_buffer_share);
+		cscan_shared_set_budget(cscan_buffer_share);
 	}
 	LWLockRelease(AddinShmemInitLock);
 }

@@ -154,7 +154,10 @@ cscan_unlock(void)
 	LWLockRelease(cscan_shared->lock);
 }
 
-/* Blocks that a share of shared_buffers may hold. */
-extern uint32 cscan_shared_budget(double share);
+/*
+ * Set the pool's budget and room for a cscan.buffer_share; call with the lock
+ * held.
+ */
+extern void cscan_shared_set_budget(double share);
 
 #endif							/* CSCAN_SHARED_H */
