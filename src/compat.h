@@ -192,10 +192,15 @@ cscan_buffer_is_next(Buffer buffer)
 {
 #if PG_VERSION_NUM < 190000
 	BufferDesc *desc = GetBufferDescriptor(buffer - 1);
-	CScanBufferState state = cscan_buffer_state(desc);
+	CScanBufferState state = LockBufHdr(desc);
+	bool		ours = BUF_STATE_GET_REFCOUNT(state) == 0 &&
+		BUF_STATE_GET_USAGECOUNT(state) <= 1 && !(state & BM_DIRTY);
 
-	if (BUF_STATE_GET_REFCOUNT(state) == 0 && BUF_STATE_GET_USAGECOUNT(state) == 0 &&
-		!(state & BM_DIRTY))
+	/* One use is a scan's; more is somebody who wants the page for itself. */
+	if (ours)
+		state &= ~BUF_USAGECOUNT_MASK;
+	UnlockBufHdr(desc, state);
+	if (ours)
 		StrategyFreeBuffer(desc);
 #else
 	(void) buffer;

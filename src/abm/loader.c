@@ -220,23 +220,6 @@ forget_reads(CScanFrames *f)
  * Advice is given on a whole run of blocks, which the storage manager of these
  * versions cannot: its advice on single blocks becomes single small reads.
  */
-static bool
-in_buffers(RelFileLocator locator, BlockNumber block)
-{
-	BufferTag	tag;
-	uint32		hash;
-	LWLock	   *lock;
-	bool		found;
-
-	cscan_init_buffer_tag(&tag, locator, block);
-	hash = BufTableHashCode(&tag);
-	lock = BufMappingPartitionLock(hash);
-	LWLockAcquire(lock, LW_SHARED);
-	found = BufTableLookup(&tag, hash) >= 0;
-	LWLockRelease(lock);
-	return found;
-}
-
 static File advice_file = -1;
 static RelFileLocator advice_locator;
 static BlockNumber advice_segment;
@@ -284,8 +267,8 @@ static void
 start_reads(CScanFrames *f)
 {
 	/* What is in shared buffers needs no advice; a look at the ends will do. */
-	if (!in_buffers(f->locator, f->first) ||
-		!in_buffers(f->locator, f->first + f->nblocks - 1))
+	if (!cscan_in_buffers(f->locator, f->first) ||
+		!cscan_in_buffers(f->locator, f->first + f->nblocks - 1))
 		advise(f->locator, f->first, f->nblocks);
 }
 

@@ -14,14 +14,18 @@
 
 #include "policy.h"
 
+/* Will an elevator scan use it, as it is? */
 static bool
-wanted_by_elevator(const CScanPool *pool, int table, uint32_t chunk)
+wanted_by_elevator(const CScanPool *pool, int slot)
 {
+	const CScanSlot *s = &pool->slots[slot];
+
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
-		if (pool->scans[i].table == table &&
+		if (pool->scans[i].table == s->table &&
 			pool->scans[i].policy == CSCAN_POLICY_ELEVATOR &&
-			cscan_pool_active(pool, i) && cscan_pool_wants(pool, i, chunk))
+			cscan_pool_active(pool, i) && cscan_pool_wants(pool, i, s->chunk) &&
+			cscan_pool_ready_for(pool, slot, i))
 			return true;
 	}
 	return false;
@@ -125,7 +129,7 @@ static bool
 may_evict(const CScanPool *pool, int slot, int scan)
 {
 	(void) scan;
-	return !wanted_by_elevator(pool, pool->slots[slot].table, pool->slots[slot].chunk);
+	return !wanted_by_elevator(pool, slot);
 }
 
 /* What the fewest scans of other policies want, then the oldest. */
@@ -138,7 +142,7 @@ keep(const CScanPool *pool, int slot)
 static bool
 protects(const CScanPool *pool, int slot)
 {
-	return wanted_by_elevator(pool, pool->slots[slot].table, pool->slots[slot].chunk);
+	return wanted_by_elevator(pool, slot);
 }
 
 const CScanPolicy cscan_policy_elevator = {

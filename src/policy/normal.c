@@ -104,7 +104,7 @@ oldest_waiter(const CScanPool *pool, CScanPolicyId policy)
 	{
 		const CScanInterest *s = &pool->scans[i];
 
-		if (!cscan_pool_active(pool, i) || s->policy != policy ||
+		if (!cscan_pool_active(pool, i) || s->warm || s->policy != policy ||
 			!pool->tables[s->table].loadable ||
 			next_absent(pool, i) == CSCAN_NO_CHUNK)
 			continue;

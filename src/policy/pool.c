@@ -41,6 +41,7 @@ cscan_pool_init(CScanPool *pool, int max_scans, int max_slots)
 	memset(pool->state, 0, sizeof(*pool->state));
 	pool->state->max_scans = max_scans;
 	pool->state->max_slots = max_slots;
+	pool->state->room_for = CSCAN_NONE;
 	pool->state->load_time = 10000.0;
 
 	memset(pool->scans, 0, sizeof(CScanInterest) * max_scans);
@@ -212,30 +213,36 @@ cscan_pool_choose(CScanPool *pool, int scan, uint64_t now)
 }
 
 bool
-cscan_pool_take(CScanPool *pool, int scan, uint64_t now, uint32_t *chunk)
+cscan_pool_peek(const CScanPool *pool, int scan, uint32_t *chunk)
 {
-	CScanInterest *s = &pool->scans[scan];
-	uint32_t	first;
-	uint32_t	c;
+	uint32_t	first = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
+	uint32_t	c = first;
 
-	first = c = cscan_pool_next_wanted(pool, scan, s->position);
-	if (c == CSCAN_NO_CHUNK)
+	if (first == CSCAN_NO_CHUNK)
 		return false;
-
-	/* Rather one that nobody is loading just now. */
 	while (!cscan_pool_absent_for(pool, scan, c))
 	{
 		c = cscan_pool_next_wanted(pool, scan, c + 1);
 		if (c == first)
 			break;
 	}
-	cscan_pool_unwant(pool, scan, c);
+	*chunk = c;
+	return true;
+}
+
+bool
+cscan_pool_take(CScanPool *pool, int scan, uint64_t now, uint32_t *chunk)
+{
+	CScanInterest *s = &pool->scans[scan];
+
+	if (!cscan_pool_peek(pool, scan, chunk))
+		return false;
+	cscan_pool_unwant(pool, scan, *chunk);
 	s->in_use = CSCAN_NONE;
 	s->blocked = false;
 	s->stalled = false;
 	s->since = now;
-	s->position = c;
-	*chunk = c;
+	s->position = *chunk;
 	return true;
 }
 
@@ -400,7 +407,7 @@ bool
 cscan_pool_starved(const CScanPool *pool, int scan)
 {
 	return cscan_pool_active(pool, scan) && pool->scans[scan].needed > 0 &&
-		pool->scans[scan].available < 2;
+		!pool->scans[scan].warm && pool->scans[scan].available < 2;
 }
 
 /* Is anything left to load for it? */

@@ -65,6 +65,7 @@ typedef struct CScanInterest
 	uint8_t		policy;			/* a CScanPolicyId */
 	bool		blocked;		/* asked for a chunk and found none */
 	bool		stalled;		/* took no page for a while: does not count */
+	bool		warm;			/* finds what it needs in memory by itself */
 	int32_t		in_use;			/* slot of the chunk it is reading, or none */
 	uint32_t	nblocks;		/* blocks of the table, as this scan saw it */
 	uint32_t	nchunks;		/* chunks of the table, likewise */
@@ -85,7 +86,7 @@ typedef struct CScanTable
 	uint32_t	chunk_blocks;	/* blocks in a chunk */
 	uint32_t	nblocks;		/* the most blocks that a live scan has seen */
 	uint32_t	cursor;			/* chunk that follows the last one loaded */
-	uint32_t	elevator;		/* elevator's cursor */
+	uint32_t	elevator;		/* elevator's cursor, likewise */
 } CScanTable;
 
 typedef struct CScanSlot
@@ -111,6 +112,7 @@ typedef struct CScanPoolState
 	uint32_t	room;			/* blocks that all slots may have, >= budget */
 	uint32_t	total;			/* blocks that they have */
 	uint64_t	nloads;			/* loads so far */
+	int32_t		room_for;		/* scan that the last eviction was for, or none */
 	double		load_time;		/* moving average of a chunk's load (us) */
 } CScanPoolState;
 
@@ -171,7 +173,12 @@ extern void cscan_pool_unregister(CScanPool *pool, int scan);
  */
 extern int	cscan_pool_choose(CScanPool *pool, int scan, uint64_t now);
 
-/* Take a chunk out of the wanted set, to be read by the scan itself. */
+/*
+ * Take a chunk out of the wanted set, to be read by the scan itself: the next
+ * one in its order, rather one that nobody is loading just now.  Peek only
+ * says which; false if there is none.
+ */
+extern bool cscan_pool_peek(const CScanPool *pool, int scan, uint32_t *chunk);
 extern bool cscan_pool_take(CScanPool *pool, int scan, uint64_t now,
 							uint32_t *chunk);
 

@@ -4,8 +4,9 @@
  *		The ABM's main decision, over all policies (Figure 3, main()).
  *
  * Each policy proposes one of its scans.  The longest blocked of these wins;
- * a scan that only needs its next chunk soon comes after all that wait.  The
- * winner's policy picks the chunk, and a victim where there is no room:
+ * a scan that only needs its next chunk soon comes after all that wait.  If
+ * nothing can be done for it, the next one's turn comes.  The winner's policy
+ * picks the chunk, and a victim where there is no room:
  *
  *	 1. a slot that nobody protects;
  *	 2. a slot that only other policies protect;
@@ -39,15 +40,24 @@ goes_first(const CScanInterest *a, const CScanInterest *b)
 	return a->since < b->since;
 }
 
+/*
+ * Of the policies' proposals the one that goes first, but for those tried.
+ * Room that was made for a scan is that scan's.
+ */
 static int
-choose_query(const CScanPool *pool, uint64_t now)
+choose_query(const CScanPool *pool, uint64_t now, unsigned tried)
 {
 	int			best = CSCAN_NONE;
 
 	for (int p = 0; p < CSCAN_NPOLICIES; p++)
 	{
-		int			scan = cscan_policies[p]->choose_query(pool, now);
+		int			scan;
 
+		if (tried & (1u << p))
+			continue;
+		scan = cscan_policies[p]->choose_query(pool, now);
+		if (scan != CSCAN_NONE && scan == pool->state->room_for)
+			return scan;
 		if (scan != CSCAN_NONE &&
 			(best == CSCAN_NONE || goes_first(&pool->scans[scan], &pool->scans[best])))
 			best = scan;
@@ -132,13 +142,32 @@ evict(CScanPool *pool, int slot, CScanAction *act)
 	cscan_pool_drop(pool, slot);
 }
 
-void
-cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
+/* An elevator also loads what only others on it want: then for one of these. */
+static int
+loaded_for(const CScanPool *pool, int scan, uint32_t chunk)
+{
+	int			best = CSCAN_NONE;
+
+	if (cscan_pool_wants(pool, scan, chunk))
+		return scan;
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		if (pool->scans[i].table == pool->scans[scan].table &&
+			pool->scans[i].policy == pool->scans[scan].policy &&
+			cscan_pool_active(pool, i) && cscan_pool_wants(pool, i, chunk) &&
+			(best == CSCAN_NONE || goes_first(&pool->scans[i], &pool->scans[best])))
+			best = i;
+	}
+	return best;
+}
+
+/* Load the next chunk for that scan, or make room for it, if that can be. */
+static void
+serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 {
 	CScanPoolState *state = pool->state;
 	CScanTable *table;
 	CScanSlot  *s;
-	int			scan;
 	int			slot;
 	uint32_t	chunk;
 	uint32_t	want;
@@ -147,10 +176,6 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	act->kind = CSCAN_ACT_NOTHING;
 	act->slot = act->table = act->scan = CSCAN_NONE;
 
-	cscan_pool_count(pool);
-	scan = choose_query(pool, now);
-	if (scan == CSCAN_NONE)
-		return;
 	chunk = cscan_policies[pool->scans[scan].policy]->choose_load(pool, scan);
 	if (chunk == CSCAN_NO_CHUNK)
 		return;
@@ -210,7 +235,7 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	s->chunk = chunk;
 	s->nblocks = have;
 	s->target = want;
-	s->trigger = scan;
+	s->trigger = loaded_for(pool, scan, chunk);
 	s->stamp = now;
 	s->order = ++state->nloads;
 	s->failed = false;
@@ -221,5 +246,25 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	state->total += want - have;
 	table->cursor = chunk + 1;
 	if (pool->scans[scan].policy == CSCAN_POLICY_ELEVATOR)
-		table->elevator = chunk;
+		table->elevator = chunk + 1;
+}
+
+void
+cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
+{
+	unsigned	tried = 0;
+	int			scan = CSCAN_NONE;
+
+	act->kind = CSCAN_ACT_NOTHING;
+	act->slot = act->table = act->scan = CSCAN_NONE;
+
+	/* An elevator that waits for its slowest scan holds up nobody else. */
+	cscan_pool_count(pool);
+	while (act->kind == CSCAN_ACT_NOTHING &&
+		   (scan = choose_query(pool, now, tried)) != CSCAN_NONE)
+	{
+		serve(pool, scan, now, act);
+		tried |= 1u << pool->scans[scan].policy;
+	}
+	pool->state->room_for = act->kind == CSCAN_ACT_EVICT ? scan : CSCAN_NONE;
 }

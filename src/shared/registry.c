@@ -26,6 +26,9 @@
 /* How often a waiting scan looks whether the ABM is alive (ms). */
 #define WAIT_ROUND		100
 
+/* So many of a chunk's blocks are looked up to tell whether it is in memory. */
+#define RESIDENT_SAMPLE	16
+
 struct CScanRegistration
 {
 	dlist_node	node;
@@ -33,6 +36,7 @@ struct CScanRegistration
 	int			scan;			/* index in the shared arrays */
 	int			table;
 	uint64		serial;			/* of the table entry */
+	RelFileLocator locator;
 	uint32		chunk_blocks;
 };
 
@@ -101,6 +105,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 	Latch	   *latch;
 	int			table;
 	int			scan = CSCAN_NONE;
+	bool		warm;
 
 	if (!cscan_preloaded || cscan_pool.state->budget == 0 || nblocks == 0)
 		return NULL;
@@ -113,6 +118,8 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 
 	/* Everything that can fail comes before the shared state is touched. */
 	reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
+	warm = cscan_in_buffers(cscan_relation_locator(rel), head) &&
+		cscan_in_buffers(cscan_relation_locator(rel), nblocks - 1);
 
 	cscan_lock();
 	table = find_table(rel);
@@ -136,6 +143,9 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 		cscan_pool_unwant(&cscan_pool, scan, c);
 	cscan_pool_start(&cscan_pool, scan);
 
+	/* A first guess; the first chunk will show. */
+	cscan_pool.scans[scan].warm = warm;
+
 	cscan_scans[scan].pid = MyProcPid;
 	cscan_scans[scan].roleid = GetUserId();
 	cscan_scans[scan].chunks_done = 0;
@@ -148,6 +158,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 	reg->scan = scan;
 	reg->table = table;
 	reg->serial = cscan_tables[table].serial;
+	reg->locator = cscan_tables[table].locator;
 	reg->chunk_blocks = cscan_pool.tables[table].chunk_blocks;
 	dlist_push_head(&registrations, &reg->node);
 	latch = abm_to_wake();
@@ -171,16 +182,64 @@ cscan_registry_progress(CScanRegistration *reg)
 	pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
 }
 
+/*
+ * Is a chunk all in shared buffers, as far as a few of its blocks show?  Then
+ * there is nothing to load, and to have it pinned by another process would
+ * only cost time.
+ */
+static bool
+is_in_buffers(const CScanRegistration *reg, uint32 chunk, uint32 nblocks)
+{
+	uint32		step = Max(1, (nblocks - 1) / (RESIDENT_SAMPLE - 1));
+	BlockNumber first = chunk * reg->chunk_blocks;
+
+	for (uint32 i = 0; i < nblocks; i += step)
+	{
+		if (!cscan_in_buffers(reg->locator, first + i))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A scan that would have to wait looks whether its next chunk is in memory
+ * anyway.  Called with the lock held, which is released in between.
+ */
+static bool
+take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
+{
+	CScanInterest *interest = &cscan_pool.scans[reg->scan];
+	uint32		candidate;
+	uint32		nblocks;
+	bool		warm;
+
+	if (!cscan_pool_peek(&cscan_pool, reg->scan, &candidate))
+		return false;
+	nblocks = cscan_pool_blocks_of(&cscan_pool, reg->table, interest->nblocks, candidate);
+	cscan_unlock();
+	warm = is_in_buffers(reg, candidate, nblocks);
+	cscan_lock();
+
+	/* Only this scan takes from its set, but a load may have begun. */
+	warm = warm && cscan_pool_absent_for(&cscan_pool, reg->scan, candidate);
+	interest->warm = warm;
+	return warm && cscan_pool_take(&cscan_pool, reg->scan, now, chunk);
+}
+
 /* Is there no use in waiting?  Call with the lock held. */
 static bool
 must_read_itself(const CScanRegistration *reg, uint64 now)
 {
 	uint64		since = Max(cscan_shared->abm_alive, cscan_pool.scans[reg->scan].since);
 
+	/* Who finds it stuck tells the others: until it moves nobody waits again. */
+	if (now > since + CSCAN_ABM_STUCK_AFTER)
+		cscan_shared->abm_stuck = cscan_shared->abm_alive;
+
 	return cscan_shared->abm_latch == NULL ||
 		cscan_pool.state->budget == 0 ||
 		cscan_tables[reg->table].lock_state == CSCAN_TABLE_REFUSED ||
-		now > since + CSCAN_ABM_STUCK_AFTER;
+		cscan_shared->abm_stuck == cscan_shared->abm_alive;
 }
 
 CScanDelivery
@@ -223,9 +282,14 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		}
 		else
 		{
-			result = CSCAN_SELF_READ;
-			done = must_read_itself(reg, now) &&
-				cscan_pool_take(&cscan_pool, reg->scan, now, chunk);
+			result = CSCAN_RESIDENT;
+			done = began == 0 && take_resident(reg, now, chunk);
+			if (!done)
+			{
+				result = CSCAN_SELF_READ;
+				done = must_read_itself(reg, now) &&
+					cscan_pool_take(&cscan_pool, reg->scan, now, chunk);
+			}
 		}
 
 		if (done)

@@ -13,7 +13,6 @@
 #include "shared/shared.h"
 
 #define CSCAN_TRANCHE	"cscan"
-#define CSCAN_MAX_SHARE	0.75
 
 CScanShared *cscan_shared;
 CScanSharedScan *cscan_scans;
@@ -25,16 +24,18 @@ static shmem_startup_hook_type prev_shmem_startup_hook;
 
 /*
  * What is pinned is bounded by the share.  Blocks that nobody wants are not
- * pinned, anybody may have their frames; they may be half as many again.
+ * pinned, and their frames go to whoever needs one first; with them it may be
+ * three quarters as much again, but an eighth of all is never touched.
  */
-#define CSCAN_ROOM_FACTOR	1.5
+#define CSCAN_ROOM_FACTOR	1.75
+#define CSCAN_MAX_ROOM		0.875
 
 void
 cscan_shared_set_budget(double share)
 {
 	cscan_pool.state->budget = (uint32_t) (NBuffers * share);
 	cscan_pool.state->room =
-		(uint32_t) (NBuffers * Min(share * CSCAN_ROOM_FACTOR, CSCAN_MAX_SHARE));
+		(uint32_t) (NBuffers * Min(share * CSCAN_ROOM_FACTOR, CSCAN_MAX_ROOM));
 }
 
 static uint32
@@ -50,7 +51,24 @@ preferred_chunk_blocks(void)
 static int
 max_slots(void)
 {
-	return 16 + (int) (NBuffers * CSCAN_MAX_SHARE / preferred_chunk_blocks());
+	return 16 + (int) (NBuffers * CSCAN_MAX_ROOM / preferred_chunk_blocks());
+}
+
+bool
+cscan_in_buffers(RelFileLocator locator, BlockNumber block)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	bool		found;
+
+	cscan_init_buffer_tag(&tag, locator, block);
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+	LWLockAcquire(lock, LW_SHARED);
+	found = BufTableLookup(&tag, hash) >= 0;
+	LWLockRelease(lock);
+	return found;
 }
 
 /* Walk over the parts; with base = NULL only add up their sizes. */

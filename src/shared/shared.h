@@ -116,6 +116,7 @@ typedef struct CScanShared
 	int			abm_pid;
 	bool		abm_idle;		/* it waits for its latch: somebody must set it */
 	uint64		abm_alive;		/* when it last went round (us) */
+	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; by scans */
 
 	uint64		next_serial;
 	ConditionVariable released; /* signalled when a table entry has gone */
@@ -153,6 +154,9 @@ cscan_unlock(void)
 {
 	LWLockRelease(cscan_shared->lock);
 }
+
+/* Is a block in shared buffers just now?  Nothing is pinned. */
+extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);
 
 /*
  * Set the pool's budget and room for a cscan.buffer_share; call with the lock
