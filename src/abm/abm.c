@@ -385,7 +385,8 @@ shrink_pool(void)
 	cscan_unlock();
 
 	for (int i = 0; i < cscan_pool.state->max_slots &&
-		 cscan_pool.state->used > cscan_pool.state->budget; i++)
+		 (cscan_pool.state->used > cscan_pool.state->budget ||
+		  cscan_pool.state->total > cscan_pool.state->room); i++)
 	{
 		if (cscan_pool.slots[i].table != CSCAN_NONE)
 			drop_slot(i);
