@@ -5,7 +5,8 @@
 
 DO $$
 BEGIN
-	IF current_setting('cscan.max_scans', true) IS NULL THEN
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_settings
+				   WHERE name = 'cscan.max_scans' AND context = 'postmaster') THEN
 		RAISE WARNING 'cscan is not loaded by shared_preload_libraries'
 			USING HINT = 'Add "cscan" to shared_preload_libraries, for example shared_preload_libraries = ''cscan'' in postgresql.conf, and restart the server.';
 	END IF;

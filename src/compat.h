@@ -111,17 +111,6 @@ cscan_heap_get_page(HeapScanDesc scan, BlockNumber block)
 #endif
 }
 
-/* 16: buffer tags are made from a locator in another way */
-static inline void
-cscan_init_buffer_tag(BufferTag *tag, RelFileLocator locator, BlockNumber block)
-{
-#if PG_VERSION_NUM < 160000
-	INIT_BUFFERTAG(*tag, locator, MAIN_FORKNUM, block);
-#else
-	InitBufferTag(tag, &locator, MAIN_FORKNUM, block);
-#endif
-}
-
 /* 17: custom wait events */
 static inline uint32
 cscan_wait_event(const char *name)
@@ -161,6 +150,27 @@ cscan_buffer_state(BufferDesc *desc)
 #endif
 }
 
+/* 16: buffer tags are made from a locator in another way */
+static inline void
+cscan_init_buffer_tag(BufferTag *tag, RelFileLocator locator, BlockNumber block)
+{
+#if PG_VERSION_NUM < 160000
+	INIT_BUFFERTAG(*tag, locator, MAIN_FORKNUM, block);
+#else
+	InitBufferTag(tag, &locator, MAIN_FORKNUM, block);
+#endif
+}
+
+/* Does a buffer hold that block?  Without a pin, that is true for a moment. */
+static inline bool
+cscan_buffer_has(Buffer buffer, RelFileLocator locator, BlockNumber block)
+{
+	BufferTag	tag;
+
+	cscan_init_buffer_tag(&tag, locator, block);
+	return memcmp(&GetBufferDescriptor(buffer - 1)->tag, &tag, sizeof(BufferTag)) == 0;
+}
+
 /*
  * Unpin a buffer so that whoever needs a frame takes this one first, unless
  * somebody else uses it.
@@ -188,12 +198,13 @@ cscan_release_unwanted(Buffer buffer)
  * and usage again.  19 has no free list; there the clock sweep finds it.
  */
 static inline void
-cscan_buffer_is_next(Buffer buffer)
+cscan_buffer_is_next(Buffer buffer, RelFileLocator locator, BlockNumber block)
 {
 #if PG_VERSION_NUM < 190000
 	BufferDesc *desc = GetBufferDescriptor(buffer - 1);
 	CScanBufferState state = LockBufHdr(desc);
-	bool		ours = BUF_STATE_GET_REFCOUNT(state) == 0 &&
+	bool		ours = cscan_buffer_has(buffer, locator, block) &&
+		BUF_STATE_GET_REFCOUNT(state) == 0 &&
 		BUF_STATE_GET_USAGECOUNT(state) <= 1 && !(state & BM_DIRTY);
 
 	/* One use is a scan's; more is somebody who wants the page for itself. */
@@ -204,6 +215,8 @@ cscan_buffer_is_next(Buffer buffer)
 		StrategyFreeBuffer(desc);
 #else
 	(void) buffer;
+	(void) locator;
+	(void) block;
 #endif
 }
 

@@ -48,6 +48,9 @@
 /* A table whose lock was refused is tried again after so long (us). */
 #define RETRY_LOCK_AFTER	100000
 
+/* Statistics are reported once in so long (us). */
+#define REPORT_STATS_AFTER	1000000
+
 /* Files are closed after so many loads. */
 #define TIDY_AFTER_LOADS	1024
 
@@ -211,6 +214,28 @@ set_lock_state(int table, CScanLockState state)
 	cscan_pool.tables[table].loadable = (state == CSCAN_TABLE_LOCKED);
 }
 
+/* Is there a scan of it that is not stalled?  Call with the lock held. */
+static bool
+has_active_scan(int table)
+{
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.scans[i].table == table && !cscan_pool.scans[i].stalled)
+			return true;
+	}
+	return false;
+}
+
+/* Nothing is held of it, and nobody scans it. */
+static void
+remove_table(int table)
+{
+	cscan_lock();
+	cscan_pool_remove_table(&cscan_pool, table);
+	cscan_unlock();
+	ConditionVariableBroadcast(&cscan_shared->released);
+}
+
 /* Let go of all chunks of a table, then of its lock. */
 static void
 let_go(int table)
@@ -226,33 +251,62 @@ let_go(int table)
 static void
 acquire_table(int table)
 {
+	Oid			dbid;
+	Oid			relid;
 	bool		locked;
+	bool		wanted;
 
 	cscan_lock();
-	set_lock_state(table, CSCAN_TABLE_LOCKING);
+	wanted = cscan_pool.tables[table].used && has_active_scan(table) &&
+		(cscan_tables[table].lock_state == CSCAN_TABLE_WANTED ||
+		 cscan_tables[table].lock_state == CSCAN_TABLE_REFUSED);
+	if (wanted)
+		set_lock_state(table, CSCAN_TABLE_LOCKING);
+	dbid = cscan_tables[table].dbid;
+	relid = cscan_tables[table].relid;
 	cscan_unlock();
+	if (!wanted)
+		return;
 
-	locked = cscan_tables_lock(table);
+	/* From here on only we change the entry. */
+	locked = cscan_tables_lock(table, dbid, relid);
 
 	/* Only now look whether the registration is still live. */
 	cscan_lock();
-	if (cscan_pool.tables[table].nscans > 0)
+	wanted = cscan_pool.tables[table].nscans > 0;
+	if (wanted)
 	{
 		set_lock_state(table, locked ? CSCAN_TABLE_LOCKED : CSCAN_TABLE_REFUSED);
 		if (!locked)
 			wake_table(table);
-		cscan_unlock();
-		return;
 	}
-	set_lock_state(table, CSCAN_TABLE_RELEASING);
+	else
+		set_lock_state(table, CSCAN_TABLE_RELEASING);
 	cscan_unlock();
+	if (wanted)
+		return;
 
 	if (locked)
 		cscan_tables_unlock(table);
+	remove_table(table);
+}
+
+/*
+ * All scans of a table are stalled, perhaps idle cursors of a session that now
+ * wants to change the table: hold nothing until one of them goes on.
+ */
+static void
+suspend_table(int table)
+{
+	bool		gone;
+
+	let_go(table);
 	cscan_lock();
-	cscan_pool_remove_table(&cscan_pool, table);
+	gone = cscan_pool.tables[table].nscans == 0;
+	set_lock_state(table, gone ? CSCAN_TABLE_RELEASING : CSCAN_TABLE_WANTED);
 	cscan_unlock();
-	ConditionVariableBroadcast(&cscan_shared->released);
+	if (gone)
+		remove_table(table);
 }
 
 /* Somebody waits for our lock: scans of this table read for themselves. */
@@ -266,17 +320,6 @@ yield_table(int table)
 	let_go(table);
 }
 
-static void
-release_table(int table, bool held)
-{
-	if (held)
-		let_go(table);
-	cscan_lock();
-	cscan_pool_remove_table(&cscan_pool, table);
-	cscan_unlock();
-	ConditionVariableBroadcast(&cscan_shared->released);
-}
-
 /* Take the locks of new tables, let go of those that nobody scans. */
 static void
 look_after_tables(void)
@@ -287,29 +330,50 @@ look_after_tables(void)
 	{
 		CScanLockState state;
 		bool		wanted;
+		bool		active;
 
 		/* An unlocked look: what is missed now is seen next time. */
 		if (!cscan_pool.tables[i].used)
 			continue;
 
 		cscan_lock();
+		if (!cscan_pool.tables[i].used)
+		{
+			cscan_unlock();
+			continue;
+		}
 		state = cscan_tables[i].lock_state;
 		wanted = cscan_pool.tables[i].nscans > 0;
-		if (cscan_pool.tables[i].used && !wanted &&
-			(state == CSCAN_TABLE_LOCKED || state == CSCAN_TABLE_REFUSED))
+		active = has_active_scan(i);
+		if (!wanted && (state == CSCAN_TABLE_LOCKED || state == CSCAN_TABLE_REFUSED))
 			set_lock_state(i, CSCAN_TABLE_RELEASING);
-		else if (!cscan_pool.tables[i].used || !wanted)
-			state = CSCAN_TABLE_RELEASING;
+		else if (!active && state == CSCAN_TABLE_LOCKED)
+			set_lock_state(i, CSCAN_TABLE_LOCKING);
 		cscan_unlock();
 
-		if (state == CSCAN_TABLE_RELEASING)
-			continue;
-		if (!wanted)
-			release_table(i, state == CSCAN_TABLE_LOCKED);
-		else if (state == CSCAN_TABLE_WANTED ||
-				 (state == CSCAN_TABLE_REFUSED &&
-				  now > cscan_tables[i].refused_at + RETRY_LOCK_AFTER))
-			acquire_table(i);
+		switch (state)
+		{
+			case CSCAN_TABLE_LOCKED:
+				if (wanted && !active)
+					suspend_table(i);
+				else if (!wanted)
+				{
+					let_go(i);
+					remove_table(i);
+				}
+				break;
+			case CSCAN_TABLE_REFUSED:
+				if (!wanted)
+					remove_table(i);
+				else if (now > cscan_tables[i].refused_at + RETRY_LOCK_AFTER)
+					acquire_table(i);
+				break;
+			case CSCAN_TABLE_WANTED:
+				acquire_table(i);
+				break;
+			default:
+				break;
+		}
 	}
 }
 
@@ -443,6 +507,18 @@ let_pins_follow_wants(void)
 	}
 }
 
+/* Chunks that are not pinned may have lost their frames to others. */
+static void
+look_for_hollow(void)
+{
+	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+	{
+		if (cscan_pool.slots[i].table != CSCAN_NONE && !cscan_pool.slots[i].held &&
+			!cscan_loader_intact(i))
+			drop_slot(i);
+	}
+}
+
 static bool
 anything_held(void)
 {
@@ -459,28 +535,12 @@ anything_held(void)
  * ------------------------------------------------------------------ */
 
 /*
- * At the end, whatever its reason: nothing of ours may stay.  Scans that are
- * registered stay so, and are served again by the next ABM.
+ * Nothing is held by anybody: so it is after an ABM has ended, and so a new one
+ * begins.  Scans that are registered stay so, and are served again.
  */
 static void
-say_goodbye(int code, Datum arg)
+reset_shared(void)
 {
-	uint32		ignored;
-
-	(void) code;
-	(void) arg;
-	LWLockReleaseAll();
-	for (int i = nin_flight; i-- > 0;)
-		(void) cscan_loader_finish(in_flight[i].slot, &ignored);
-	nin_flight = 0;
-	for (int i = 0; i < cscan_pool.state->max_slots; i++)
-		cscan_loader_release(i);
-	LockReleaseAll(DEFAULT_LOCKMETHOD, true);
-
-	cscan_lock();
-	cscan_shared->abm_latch = NULL;
-	cscan_shared->abm_pid = 0;
-	cscan_shared->abm_idle = false;
 	for (int i = 0; i < cscan_pool.state->max_slots; i++)
 		cscan_pool_drop(&cscan_pool, i);
 	for (int i = 0; i < cscan_max_scans; i++)
@@ -493,6 +553,38 @@ say_goodbye(int code, Datum arg)
 		else
 			wake_table(i);
 	}
+}
+
+/*
+ * The end, whatever its reason, in two steps, so that the second is done even
+ * if the first fails: an error while exiting ends a callback.  First the pins
+ * go; nothing is read any more.
+ */
+static void
+abandon_loads(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	LWLockReleaseAll();
+	nin_flight = 0;
+	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+		cscan_loader_abandon(i);
+}
+
+/* Then the locks, and what the others see of us. */
+static void
+say_goodbye(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	LWLockReleaseAll();
+	LockReleaseAll(DEFAULT_LOCKMETHOD, true);
+
+	cscan_lock();
+	cscan_shared->abm_latch = NULL;
+	cscan_shared->abm_pid = 0;
+	cscan_shared->abm_idle = false;
+	reset_shared();
 	cscan_unlock();
 	ConditionVariableBroadcast(&cscan_shared->released);
 }
@@ -506,24 +598,21 @@ say_hello(void)
 	cscan_shared->abm_pid = MyProcPid;
 	cscan_shared->abm_alive = cscan_now();
 	cscan_shared->abm_idle = false;
+	reset_shared();
 	cscan_unlock();
 }
 
-/* Anything that went wrong outside of a load: start anew, with empty hands. */
+/*
+ * Anything that went wrong outside of a load: end, with empty hands.  The
+ * postmaster starts another one.
+ */
 static void
 recover(void)
 {
-	uint32		ignored;
-
 	HOLD_INTERRUPTS();
 	EmitErrorReport();
 	cscan_loader_clean_up_error();
 	FlushErrorState();
-	for (int i = nin_flight; i-- > 0;)
-		(void) cscan_loader_finish(in_flight[i].slot, &ignored);
-	RESUME_INTERRUPTS();
-
-	/* The postmaster starts another one; see say_goodbye(). */
 	proc_exit(1);
 }
 
@@ -531,6 +620,7 @@ static void
 main_loop(void)
 {
 	uint64		last_round = 0;
+	uint64		last_report = 0;
 
 	for (;;)
 	{
@@ -554,7 +644,14 @@ main_loop(void)
 		{
 			AcceptInvalidationMessages();
 			look_for_stalled(now);
+			look_for_hollow();
 			look_after_neighbours();
+			if (now >= last_report + REPORT_STATS_AFTER)
+			{
+				/* pg_stat_io, where the version has it */
+				pgstat_report_stat(true);
+				last_report = now;
+			}
 			last_round = now;
 		}
 
@@ -593,7 +690,9 @@ cscan_abm_main(Datum arg)
 	CurrentResourceOwner = AuxProcessResourceOwner;
 	ncpus = Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
 	cscan_loader_init();
+	cscan_tables_init();
 	before_shmem_exit(say_goodbye, (Datum) 0);
+	before_shmem_exit(abandon_loads, (Datum) 0);
 
 	if (sigsetjmp(local_sigjmp_buf, 1) != 0)
 	{

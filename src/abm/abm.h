@@ -25,13 +25,16 @@ extern bool cscan_loader_finish(int slot, uint32 *blocks_read);
 extern void cscan_loader_release(int slot);
 extern void cscan_loader_unpin(int slot);
 extern bool cscan_loader_repin(int slot);
+extern bool cscan_loader_intact(int slot);
+extern void cscan_loader_abandon(int slot);
 extern bool cscan_loader_waited_for(int slot);
 extern bool cscan_loader_holds(int slot, Buffer buffer);
 extern void cscan_loader_tidy(void);
 extern void cscan_loader_clean_up_error(void);
 
 /* tables.c */
-extern bool cscan_tables_lock(int table);
+extern void cscan_tables_init(void);
+extern bool cscan_tables_lock(int table, Oid dbid, Oid relid);
 extern void cscan_tables_unlock(int table);
 extern bool cscan_tables_waited_for(int table);
 

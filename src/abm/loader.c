@@ -474,13 +474,51 @@ cscan_loader_release(int slot)
 		for (int i = f->nbuffers; i-- > 0;)
 		{
 			if (f->read[i])
-				cscan_buffer_is_next(f->buffers[i]);
+				cscan_buffer_is_next(f->buffers[i], f->locator,
+									 f->first - f->offset + i);
 		}
 	}
 	else if (f->owner != NULL)
 		delete_owner(f);
 	f->nbuffers = 0;
 	f->failed = false;
+}
+
+/*
+ * The process ends: drop the slot's pins without reading anything.  Reads that
+ * are on their way are waited for, whatever comes of them.
+ */
+void
+cscan_loader_abandon(int slot)
+{
+	CScanFrames *f = &frames[slot];
+
+#if CSCAN_HAVE_AIO
+	for (int i = 0; i < f->nreads; i++)
+	{
+		if (f->reads[i].started && pgaio_wref_valid(&f->reads[i].op.io_wref))
+			pgaio_wref_wait(&f->reads[i].op.io_wref);
+	}
+#endif
+	f->nblocks = 0;
+	if (f->owner != NULL)
+		delete_owner(f);
+}
+
+/* Are the blocks of a slot that is not pinned still there, as far as a few show? */
+bool
+cscan_loader_intact(int slot)
+{
+	CScanFrames *f = &frames[slot];
+	int			first = f->first - f->offset;
+	int			step = Max(1, f->nbuffers / 8);
+
+	for (int i = 0; i < f->nbuffers; i += step)
+	{
+		if (!cscan_buffer_has(f->buffers[i], f->locator, first + i))
+			return false;
+	}
+	return true;
 }
 
 /* Does somebody wait until a buffer of this slot is pinned by nobody else? */

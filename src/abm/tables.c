@@ -16,60 +16,66 @@
 #include "catalog/pg_database.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "utils/memutils.h"
 
 #include "abm/abm.h"
 
-static void
-table_tag(int table, LOCKTAG *tag)
+typedef struct CScanTableLocks
 {
-	SET_LOCKTAG_RELATION(*tag, cscan_tables[table].dbid, cscan_tables[table].relid);
-}
+	bool		held;
+	LOCKTAG		relation;
+	LOCKTAG		database;
+} CScanTableLocks;
 
-static void
-database_tag(int table, LOCKTAG *tag)
+/* For each table of the pool, what we hold: in our own memory. */
+static CScanTableLocks *locks;
+
+void
+cscan_tables_init(void)
 {
-	SET_LOCKTAG_OBJECT(*tag, InvalidOid, DatabaseRelationId, cscan_tables[table].dbid, 0);
+	locks = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanTableLocks) * cscan_max_scans);
 }
 
 /* Take the locks, or none of them if one cannot be had at once. */
 bool
-cscan_tables_lock(int table)
+cscan_tables_lock(int table, Oid dbid, Oid relid)
 {
-	LOCKTAG		tag;
+	CScanTableLocks *l = &locks[table];
 
-	database_tag(table, &tag);
-	if (LockAcquire(&tag, AccessShareLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
+	Assert(!l->held);
+	SET_LOCKTAG_OBJECT(l->database, InvalidOid, DatabaseRelationId, dbid, 0);
+	SET_LOCKTAG_RELATION(l->relation, dbid, relid);
+
+	if (LockAcquire(&l->database, AccessShareLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
 		return false;
-	table_tag(table, &tag);
-	if (LockAcquire(&tag, AccessShareLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
+	if (LockAcquire(&l->relation, AccessShareLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
 	{
-		database_tag(table, &tag);
-		LockRelease(&tag, AccessShareLock, true);
+		LockRelease(&l->database, AccessShareLock, true);
 		return false;
 	}
+	l->held = true;
 	return true;
 }
 
 void
 cscan_tables_unlock(int table)
 {
-	LOCKTAG		tag;
+	CScanTableLocks *l = &locks[table];
 
-	table_tag(table, &tag);
-	LockRelease(&tag, AccessShareLock, true);
-	database_tag(table, &tag);
-	LockRelease(&tag, AccessShareLock, true);
+	if (!l->held)
+		return;
+	l->held = false;
+	LockRelease(&l->relation, AccessShareLock, true);
+	LockRelease(&l->database, AccessShareLock, true);
 }
 
 /* Does anybody wait for one of these locks? */
 bool
 cscan_tables_waited_for(int table)
 {
-	LOCKTAG		tag;
+	CScanTableLocks *l = &locks[table];
 
-	table_tag(table, &tag);
-	if (LockHasWaiters(&tag, AccessShareLock, true))
-		return true;
-	database_tag(table, &tag);
-	return LockHasWaiters(&tag, AccessShareLock, true);
+	return l->held &&
+		(LockHasWaiters(&l->relation, AccessShareLock, true) ||
+		 LockHasWaiters(&l->database, AccessShareLock, true));
 }

@@ -113,8 +113,10 @@ begin_chunks(CScanState *node)
 	if (node->nblocks <= node->head)
 		return false;
 
-	node->reg = cscan_registry_register(node->css.ss.ss_currentRelation,
-										node->nblocks, node->head, node->policy);
+	/* The plan may be older than the wish for physical order. */
+	if (synchronize_seqscans)
+		node->reg = cscan_registry_register(node->css.ss.ss_currentRelation,
+											node->nblocks, node->head, node->policy);
 	node->chunk_blocks = node->reg ? cscan_registry_chunk_blocks(node->reg) : node->nblocks;
 	node->nchunks = (node->nblocks - 1) / node->chunk_blocks + 1;
 	node->chunks_total += node->nchunks - node->head / node->chunk_blocks;
@@ -169,20 +171,34 @@ next_chunk(CScanState *node)
  * Pages and tuples
  * ------------------------------------------------------------------ */
 
-/* The first fetch: take the snapshot's view of the table. */
+/*
+ * The first fetch: fix the number of blocks, which is late enough, since the
+ * snapshot has been taken before, and register.  What cannot be registered, or
+ * is too small to gain by it, is scanned as PostgreSQL would scan it.
+ */
 static void
 begin_heap_scan(CScanState *node)
 {
 	ScanState  *ss = &node->css.ss;
 
-	/*
-	 * As a sequential scan's, but never synchronized; this counts the scan
-	 * and takes the predicate lock.
-	 */
+	node->nblocks = RelationGetNumberOfBlocks(ss->ss_currentRelation);
+	if (!node->first_rows)
+	{
+		(void) begin_chunks(node);
+		node->plain = (node->reg == NULL);
+	}
+
+	/* This counts the scan and takes the predicate lock. */
 	node->scan = table_beginscan_strat(ss->ss_currentRelation,
 									   ss->ps.state->es_snapshot,
-									   0, NULL, true, false);
-	node->nblocks = ((HeapScanDesc) node->scan)->rs_nblocks;
+									   0, NULL, true, node->plain);
+	if (node->plain)
+	{
+		node->chunks_total = node->chunks_self = 1;
+		node->nblocks = ((HeapScanDesc) node->scan)->rs_nblocks;
+	}
+	else
+		((HeapScanDesc) node->scan)->rs_cindex = ((HeapScanDesc) node->scan)->rs_ntuples = 0;
 }
 
 /* Get the next page with visible tuples; false at the end. */
@@ -196,6 +212,7 @@ next_page(CScanState *node)
 		if (node->next_block >= node->end_block)
 		{
 			/* Nothing stays pinned while waiting. */
+			ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
 			if (BufferIsValid(heap->rs_cbuf))
 			{
 				ReleaseBuffer(heap->rs_cbuf);
@@ -208,7 +225,6 @@ next_page(CScanState *node)
 		if (node->reg)
 			cscan_registry_progress(node->reg);
 		heap->rs_cindex = 0;
-		heap->rs_inited = true;
 		if (heap->rs_ntuples > 0)
 			return true;
 	}
@@ -227,11 +243,16 @@ next_tuple(ScanState *ss)
 
 	if (node->scan == NULL)
 		begin_heap_scan(node);
+	if (node->plain)
+	{
+		if (table_scan_getnextslot(node->scan, ForwardScanDirection, slot))
+			return slot;
+		return ExecClearTuple(slot);
+	}
 	heap = (HeapScanDesc) node->scan;
 
 	if (node->finished ||
-		((!heap->rs_inited || (int) heap->rs_cindex >= (int) heap->rs_ntuples) &&
-		 !next_page(node)))
+		((int) heap->rs_cindex >= (int) heap->rs_ntuples && !next_page(node)))
 	{
 		node->finished = true;
 		return ExecClearTuple(slot);
@@ -385,8 +406,10 @@ rescan(CustomScanState *css)
 		 * snapshot: nblocks stays as it was.
 		 */
 		table_rescan(node->scan, NULL);
-		((HeapScanDesc) node->scan)->rs_inited = false;
-		((HeapScanDesc) node->scan)->rs_ntuples = 0;
+		if (node->plain)
+			node->chunks_total = ++node->chunks_self;
+		else
+			((HeapScanDesc) node->scan)->rs_ntuples = 0;
 	}
 	ExecScanReScan(&css->ss);
 }

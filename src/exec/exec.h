@@ -31,6 +31,7 @@ typedef struct CScanState
 
 	/* From the first fetch on */
 	TableScanDesc scan;			/* NULL: not begun */
+	bool		plain;			/* it is a scan of PostgreSQL's own */
 	BlockNumber nblocks;		/* blocks to read; fixed at the first fetch */
 	BlockNumber head;			/* blocks read for the first rows, if they were */
 	bool		begun;			/* the rest has been divided into chunks */

@@ -136,14 +136,8 @@ rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 
 	if (ctx->visitor)
 		ctx->visitor(plan, ctx->arg);
-	else
-	{
-		(void) find_first_rows_subplans((Node *) plan->targetlist, ctx);
-		(void) find_first_rows_subplans((Node *) plan->qual, ctx);
-		(void) find_first_rows_subplans((Node *) plan->initPlan, ctx);
-		if (IsA(plan, SeqScan))
-			return rewrite_seqscan(plan, first_rows, ctx);
-	}
+	else if (IsA(plan, SeqScan))
+		return rewrite_seqscan(plan, first_rows, ctx);
 
 	if (IsA(plan, Limit))
 		first_rows = true;
@@ -164,17 +158,10 @@ rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 				rewrite_plan(((SubqueryScan *) plan)->subplan, first_rows, ctx);
 			break;
 		case T_NestLoop:
-			if (!ctx->visitor)
-				(void) find_first_rows_subplans((Node *) ((Join *) plan)->joinqual, ctx);
 			if (((Join *) plan)->inner_unique ||
 				((Join *) plan)->jointype == JOIN_SEMI ||
 				((Join *) plan)->jointype == JOIN_ANTI)
 				inner_first_rows = true;
-			break;
-		case T_MergeJoin:
-		case T_HashJoin:
-			if (!ctx->visitor)
-				(void) find_first_rows_subplans((Node *) ((Join *) plan)->joinqual, ctx);
 			break;
 		default:
 			break;
@@ -182,6 +169,19 @@ rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 	plan->lefttree = rewrite_plan(plan->lefttree, first_rows, ctx);
 	plan->righttree = rewrite_plan(plan->righttree, inner_first_rows, ctx);
 	return plan;
+}
+
+/* As a visitor: what a node's expressions tell about subplans. */
+static void
+look_into_expressions(Plan *plan, void *arg)
+{
+	(void) find_first_rows_subplans((Node *) plan->targetlist, arg);
+	(void) find_first_rows_subplans((Node *) plan->qual, arg);
+	(void) find_first_rows_subplans((Node *) plan->initPlan, arg);
+	if (IsA(plan, NestLoop) || IsA(plan, MergeJoin) || IsA(plan, HashJoin))
+		(void) find_first_rows_subplans((Node *) ((Join *) plan)->joinqual, arg);
+	else if (IsA(plan, Result))
+		(void) find_first_rows_subplans(((Result *) plan)->resconstantqual, arg);
 }
 
 static void
@@ -224,6 +224,8 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 	{
 		CScanRewrite ctx = {0};
 
+		/* Subplans may stand before the plans that use them. */
+		cscan_planner_visit(stmt, look_into_expressions, &ctx);
 		rewrite_statement(stmt, (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0, &ctx);
 	}
 	return stmt;

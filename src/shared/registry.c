@@ -128,6 +128,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 
 	/* The table may have grown far beyond what its chunks can cover. */
 	if (table != CSCAN_NONE &&
+		cscan_pool.tables[table].chunk_blocks <= cscan_pool.state->budget &&
 		(nblocks - 1) / cscan_pool.tables[table].chunk_blocks < CSCAN_MAX_CHUNKS)
 		scan = cscan_pool_register(&cscan_pool, table, policy, nblocks, now);
 	if (scan == CSCAN_NONE)
@@ -237,7 +238,7 @@ must_read_itself(const CScanRegistration *reg, uint64 now)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
 	return cscan_shared->abm_latch == NULL ||
-		cscan_pool.state->budget == 0 ||
+		cscan_pool.state->budget < reg->chunk_blocks ||
 		cscan_tables[reg->table].lock_state == CSCAN_TABLE_REFUSED ||
 		cscan_shared->abm_stuck == cscan_shared->abm_alive;
 }
