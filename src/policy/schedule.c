@@ -40,10 +40,7 @@ goes_first(const CScanInterest *a, const CScanInterest *b)
 	return a->since < b->since;
 }
 
-/*
- * Of the policies' proposals the one that goes first, but for those tried.
- * Room that was made for a scan is that scan's.
- */
+/* Of the policies' proposals the one that goes first, but for those tried. */
 static int
 choose_query(const CScanPool *pool, uint64_t now, unsigned tried)
 {
@@ -56,8 +53,6 @@ choose_query(const CScanPool *pool, uint64_t now, unsigned tried)
 		if (tried & (1u << p))
 			continue;
 		scan = cscan_policies[p]->choose_query(pool, now);
-		if (scan != CSCAN_NONE && scan == pool->state->room_for)
-			return scan;
 		if (scan != CSCAN_NONE &&
 			(best == CSCAN_NONE || goes_first(&pool->scans[scan], &pool->scans[best])))
 			best = scan;
@@ -253,13 +248,18 @@ void
 cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 {
 	unsigned	tried = 0;
-	int			scan = CSCAN_NONE;
+	int			scan = pool->state->room_for;
 
 	act->kind = CSCAN_ACT_NOTHING;
 	act->slot = act->table = act->scan = CSCAN_NONE;
 
-	/* An elevator that waits for its slowest scan holds up nobody else. */
+	/* Room that was made for a scan is that scan's. */
 	cscan_pool_count(pool);
+	if (scan != CSCAN_NONE && cscan_pool_active(pool, scan) &&
+		pool->tables[pool->scans[scan].table].loadable && !pool->scans[scan].warm)
+		serve(pool, scan, now, act);
+
+	/* An elevator that waits for its slowest scan holds up nobody else. */
 	while (act->kind == CSCAN_ACT_NOTHING &&
 		   (scan = choose_query(pool, now, tried)) != CSCAN_NONE)
 	{

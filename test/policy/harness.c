@@ -11,21 +11,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int	passed_count;
 static int	failed_count;
 
 static void
-report(bool passed, const char *fmt, va_list args)
+report(bool passed, const char *fmt, va_list args, const char *directive)
 {
-	if (passed)
+	if (passed || *directive != '\0')
 		passed_count++;
 	else
 		failed_count++;
 	printf("%s %d - ", passed ? "ok" : "not ok", passed_count + failed_count);
 	vprintf(fmt, args);
-	putchar('\n');
+	printf("%s\n", directive);
 	fflush(stdout);
 }
 
@@ -35,7 +34,7 @@ ok(bool passed, const char *fmt,...)
 	va_list		args;
 
 	va_start(args, fmt);
-	report(passed, fmt, args);
+	report(passed, fmt, args, "");
 	va_end(args);
 	return passed;
 }
@@ -46,7 +45,7 @@ is_int(int64_t got, int64_t expected, const char *fmt,...)
 	va_list		args;
 
 	va_start(args, fmt);
-	report(got == expected, fmt, args);
+	report(got == expected, fmt, args, "");
 	va_end(args);
 	if (got != expected)
 		note("got %lld, expected %lld", (long long) got, (long long) expected);
@@ -60,11 +59,21 @@ is_double(double got, double expected, const char *fmt,...)
 	va_list		args;
 
 	va_start(args, fmt);
-	report(same, fmt, args);
+	report(same, fmt, args, "");
 	va_end(args);
 	if (!same)
 		note("got %g, expected %g", got, expected);
 	return same;
+}
+
+void
+todo(bool passed, const char *fmt,...)
+{
+	va_list		args;
+
+	va_start(args, fmt);
+	report(passed, fmt, args, " # TODO");
+	va_end(args);
 }
 
 void
@@ -169,9 +178,11 @@ chunk_begin(CScanPool *pool, int table, uint32_t chunk, uint64_t now)
 		pool->resident[(size_t) table * CSCAN_MAP_WORDS + chunk / 64] |=
 			UINT64_C(1) << (chunk % 64);
 		pool->state->used += slot->target;
+		pool->state->total += slot->target;
+		slot->held = true;
 		return i;
 	}
-	return CSCAN_NONE;
+	abort();
 }
 
 int
@@ -225,6 +236,7 @@ const char *
 pool_check(const CScanPool *pool)
 {
 	uint32_t	used = 0;
+	uint32_t	total = 0;
 	int			slots = 0;
 	int			bits = 0;
 
@@ -235,9 +247,13 @@ pool_check(const CScanPool *pool)
 		if (slot->table == CSCAN_NONE)
 			continue;
 		slots++;
-		used += slot->target;
+		total += slot->target;
+		if (slot->held)
+			used += slot->target;
 		if (!pool->tables[slot->table].used)
 			return "a slot holds a chunk of a table that is gone";
+		if (!slot->held && cscan_pool_in_flight(pool, i))
+			return "a slot in flight is not held";
 		if (slot->target == 0 || slot->target < slot->nblocks ||
 			slot->target > pool->tables[slot->table].chunk_blocks)
 			return "a slot's blocks are out of bounds";
@@ -250,10 +266,12 @@ pool_check(const CScanPool *pool)
 				return "a chunk is in two slots";
 		}
 	}
-	if (used != pool->state->used)
+	if (used != pool->state->used || total != pool->state->total)
 		return "the blocks of the slots do not add up";
 	if (used > pool->state->budget)
 		return "the budget is exceeded";
+	if (total > pool->state->room && total > pool->state->budget)
+		return "the room is exceeded";
 
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{

@@ -6,8 +6,12 @@
  * Each run puts endless short scans beside long, slow and stalling ones, on
  * small pools, under one policy or all of them, with tables that grow, loads
  * that fail and readers that are slow to wake up.  World.c checks after each
- * event; here is what the runs are made of and how many loads a scan may see
- * during its life.
+ * event, and how long a scan waits for each chunk (see wait_bound there); here
+ * is what the runs are made of.
+ *
+ * Every run has a number and is the same each time: RUN=policy,slots,number
+ * in the environment runs that one alone and shows all of its events; RUNS=n
+ * makes n of each kind.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,95 +20,173 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MIXED	CSCAN_NPOLICIES
+#define CHUNK_BLOCKS	4
+#define RUNS			20
+#define MIXED			CSCAN_NPOLICIES
 
 static const char *const names[] = {
 	"normal", "attach", "elevator", "relevance", "mixed"
 };
 
 static CScanPolicyId
-policy_of(World *world, int policy)
+pick_policy(World *world, int policy)
 {
-	return policy == MIXED ? (CScanPolicyId) random_below(&world->random, CSCAN_NPOLICIES) : (CScanPolicyId) policy;
+	if (policy == MIXED)
+		return (CScanPolicyId) random_below(&world->random, CSCAN_NPOLICIES);
+	return (CScanPolicyId) policy;
+}
+
+static int
+pick_table(World *world)
+{
+	return (int) random_below(&world->random, world->ntables);
+}
+
+static Client *
+add(World *world, int policy, uint32_t chunks, uint64_t cpu)
+{
+	CScanPolicyId id = pick_policy(world, policy);
+
+	return world_client(world, id, pick_table(world), chunks, cpu);
 }
 
 static void
-build(World *world, int policy, uint64_t seed, int least_slots)
+build_tables(World *world)
 {
-	Random		random = {seed};
-	int			slots = least_slots + (int) random_below(&random, 6);
-	int			nshort = 1 + (int) random_below(&random, 6);
-	int			nlong = 1 + (int) random_below(&random, 3);
-	int			ntables = 1 + (int) random_below(&random, WORLD_TABLES);
+	Random	   *random = &world->random;
+	int			ntables = 1 + (int) random_below(random, WORLD_TABLES);
 
-	world_begin(world, random_next(&random), 2 * slots, 4 * slots);
 	for (int i = 0; i < ntables; i++)
 	{
-		uint32_t	nblocks = 1 + random_below(&random, 100);
+		uint32_t	nblocks = 1 + random_below(random, 25 * CHUNK_BLOCKS);
 
-		world_table(world, 4, nblocks, nblocks + random_below(&random, 40));
+		world_table(world, CHUNK_BLOCKS, nblocks, nblocks + random_below(random, 40));
 	}
-	world->growth = random_chance(&random, 50) ? 6 : 0;
-	world->max_inflight = 1 + (int) random_below(&random, WORLD_INFLIGHT);
-	world->fail_percent = random_chance(&random, 30) ? 5 : 0;
-	world->cached_percent = random_chance(&random, 30) ? 30 : 0;
-	world->take_percent = random_chance(&random, 30) ? 3 : 0;
-	world->sluggish = random_chance(&random, 50) ? 4 * WORLD_LOAD : 10;
+	world->growth = random_chance(random, 50) ? 6 : 0;
+}
+
+static void
+build_manager(World *world)
+{
+	Random	   *random = &world->random;
+
+	world->max_inflight = 1 + (int) random_below(random, WORLD_INFLIGHT);
+	world->releases = random_chance(random, 50);
+	world->fail_percent = random_chance(random, 30) ? 5 : 0;
+	world->cached_percent = random_chance(random, 30) ? 30 : 0;
+	world->take_percent = random_chance(random, 30) ? 3 : 0;
+	world->sluggish = random_chance(random, 50) ? 4 * WORLD_LOAD : 10;
+}
+
+/* Long scans, a slow one, one that stalls, and short ones without end. */
+static void
+build_clients(World *world, int policy)
+{
+	Random	   *random = &world->random;
+	int			nlong = 1 + (int) random_below(random, 3);
+	int			nshort = 1 + (int) random_below(random, 6);
 
 	for (int i = 0; i < nlong; i++)
-		world_client(world, policy_of(world, policy), (int) random_below(&random, ntables), 0,
-					 WORLD_LOAD / 5);
-	/* a slow one, and one that stalls */
-	world_client(world, policy_of(world, policy), (int) random_below(&random, ntables), 0,
-				 8 * WORLD_LOAD);
-	world_client(world, policy_of(world, policy), (int) random_below(&random, ntables), 0,
-				 WORLD_LOAD)->stalls = true;
+		add(world, policy, 0, WORLD_LOAD / 5);
+	add(world, policy, 0, 8 * WORLD_LOAD);
+	add(world, policy, 0, WORLD_LOAD)->stalls = true;
 	for (int i = 0; i < nshort; i++)
 	{
-		Client	   *client = world_client(world, policy_of(world, policy),
-										  (int) random_below(&random, ntables),
-										  1 + random_below(&random, 4),
-										  random_chance(&random, 50) ? 10 : WORLD_LOAD);
+		Client	   *client = add(world, policy, 1 + random_below(random, 4),
+								 random_chance(random, 50) ? 10 : WORLD_LOAD);
 
 		client->endless = true;
-		client->pause = random_chance(&random, 50) ? 1 : 2 * WORLD_LOAD;
+		client->pause = random_chance(random, 50) ? 1 : 2 * WORLD_LOAD;
 	}
+}
+
+static void
+build(World *world, int policy, int slots, int number)
+{
+	uint32_t	budget;
+
+	world_begin(world, (uint64_t) number * 1000 + slots * 10 + policy, 2 * slots + 8, 0);
+	budget = CHUNK_BLOCKS * (slots + random_below(&world->random, 3));
+	world->pool->state->budget = budget;
+	world->pool->state->room = budget + CHUNK_BLOCKS * random_below(&world->random, 6);
+	build_tables(world);
+	build_manager(world);
+	build_clients(world, policy);
+}
+
+/* What all runs of a kind saw. */
+typedef struct Summary
+{
+	int			failures;
+	uint64_t	loads;
+	uint64_t	longest;
+	uint64_t	idle;
+	uint64_t	idle_relevance;
+	uint64_t	idle_elevator;
+	uint64_t	vain;
+} Summary;
+
+static void
+run(int policy, int slots, int number, bool trace, Summary *sum)
+{
+	World		world;
+
+	build(&world, policy, slots, number);
+	world.trace = trace;
+	if (!world_run(&world))
+	{
+		note("RUN=%d,%d,%d: %s (client %d, %llu loads)", policy, slots, number, world.wrong,
+			 world.wrong_client, (unsigned long long) world.pool->state->nloads);
+		sum->failures++;
+	}
+	sum->loads += world.pool->state->nloads;
+	if (sum->longest < world.longest)
+		sum->longest = world.longest;
+	if (world.idle)
+		note("RUN=%d,%d,%d: idle", policy, slots, number);
+	sum->idle += world.idle;
+	sum->idle_relevance += world.idle_relevance;
+	sum->idle_elevator += world.idle_elevator;
+	sum->vain += world.vain;
+	world_end(&world);
+}
+
+static void
+run_kind(int policy, int slots, int runs)
+{
+	Summary		sum = {0};
+
+	for (int number = 0; number < runs; number++)
+		run(policy, slots, number, false, &sum);
+	ok(sum.failures == 0, "%s, %d slots: nobody starves, nothing stops", names[policy], slots);
+	is_int((int64_t) sum.idle, 0, "%s, %d slots: the disk is never idle without a reason", names[policy], slots);
+	note("%llu loads, at most %llu in one wait, %llu vain wake-ups; idle: %llu for the elevator, %llu for relevance",
+		 (unsigned long long) sum.loads, (unsigned long long) sum.longest,
+		 (unsigned long long) sum.vain, (unsigned long long) sum.idle_elevator,
+		 (unsigned long long) sum.idle_relevance);
 }
 
 void
 test_starvation(void)
 {
-	int			runs = getenv("RUNS") ? atoi(getenv("RUNS")) : 300;
-	int			least = getenv("SLOTS") ? atoi(getenv("SLOTS")) : 8;
-	World		world;
+	/* 8 are promised (cscan_pool_chunk_blocks); fewer must not stop it. */
+	static const int slots[] = {1, 2, 3, 5, 8, 12};
+	const char *only = getenv("RUN");
+	const char *runs = getenv("RUNS");
+	int			policy;
+	int			nslots;
+	int			number;
+	Summary		sum = {0};
 
-	for (int policy = 0; policy <= MIXED; policy++)
+	if (only != NULL && sscanf(only, "%d,%d,%d", &policy, &nslots, &number) == 3)
 	{
-		uint64_t	longest = 0, idle = 0, idle_elevator = 0, vain = 0, loads = 0;
-		int			failures = 0;
-
-		for (int run = 0; run < runs; run++)
-		{
-			build(&world, policy, (uint64_t) run * 1000 + policy, least);
-			if (getenv("TRACE") && atoi(getenv("TRACE")) == run * 1000 + policy) world.trace = true;
-			if (!world_run(&world))
-			{
-				if (failures++ < 5)
-				note("%s, run %d: %s (client %d, %llu loads)", names[policy], run, world.wrong,
-					 world.wrong_client, (unsigned long long) world.pool->state->nloads);
-			}
-			if (world.idle && getenv("IDLE")) note("run %d idle %d", run, (int) world.idle);
-			if (world.longest > longest)
-				longest = world.longest;
-			idle += world.idle;
-			idle_elevator += world.idle_elevator;
-			vain += world.vain;
-			loads += world.pool->state->nloads;
-			world_end(&world);
-		}
-		note("%s: %llu loads, longest %llu, idle %llu, for elevator %llu, vain %llu", names[policy],
-			 (unsigned long long) loads, (unsigned long long) longest, (unsigned long long) idle,
-			 (unsigned long long) idle_elevator, (unsigned long long) vain);
-		ok(failures == 0, "%s", names[policy]);
+		run(policy, nslots, number, true, &sum);
+		ok(sum.failures == 0, "one run of %s", names[policy]);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+	{
+		for (policy = 0; policy <= MIXED; policy++)
+			run_kind(policy, slots[i], runs ? atoi(runs) : RUNS);
 	}
 }

@@ -87,9 +87,57 @@ about(World *world, uint64_t time)
  * Clients
  * ------------------------------------------------------------------ */
 
+/*
+ * The most loads that a scan may see while it waits for one chunk.
+ *
+ *	normal, attach	each older waiter may have two chunks loaded first, one of
+ *					them in two parts; while its own chunk is being loaded,
+ *					in two parts too, and while it wakes up, the other loads
+ *					in flight may be up to three times as fast
+ *	elevator		one sweep over all that is on it, for each table
+ *	relevance		it is served when its waiting time, shared by all scans, is
+ *					worth more than what it needs; loads vary by half, and
+ *					those that find all in memory take no time that counts
+ *	mixed			the policies take turns, so all of it, for each of them
+ */
+static uint64_t
+wait_bound(const World *world, const Client *client)
+{
+	uint64_t	scans = world->nclients;
+	uint64_t	in_order = 3 * scans + 3 * world->max_inflight * (2 + world->sluggish / WORLD_LOAD);
+	uint64_t	relevance = in_order + 4 * scans * client->needed_before;
+	uint64_t	elevator = in_order;
+	bool		several = false;
+
+	for (int i = 0; i < world->ntables; i++)
+		elevator += world->max_blocks[i] / world->pool->tables[world->table[i]].chunk_blocks + 1;
+	for (int i = 0; i < world->nclients; i++)
+		several |= world->clients[i].policy != client->policy;
+	if (several)
+		return CSCAN_NPOLICIES * (elevator + relevance);
+	if (client->policy == CSCAN_POLICY_RELEVANCE)
+		return relevance;
+	if (client->policy == CSCAN_POLICY_ELEVATOR)
+		return elevator;
+	return in_order;
+}
+
+static void
+end_wait(World *world, Client *client)
+{
+	uint64_t	loads = world->pool->state->nloads - client->loads_before;
+
+	if (loads > world->longest)
+		world->longest = loads;
+	if (loads > wait_bound(world, client))
+		wrong(world, client, "a scan waited for too many loads");
+}
+
 static void
 hand_out(World *world, Client *client, uint32_t chunk)
 {
+	if (client->phase == CLIENT_BLOCKED)
+		end_wait(world, client);
 	if (chunk >= client->nchunks || client->had[chunk])
 		wrong(world, client, "a chunk was handed out twice, or was not wanted");
 	else
@@ -109,12 +157,8 @@ hand_out(World *world, Client *client, uint32_t chunk)
 static void
 leave(World *world, Client *client)
 {
-	uint64_t	loads = world->pool->state->nloads - client->loads_before;
-
 	if (client->left != 0)
 		wrong(world, client, "a scan finished without all of its chunks");
-	if (loads > world->longest)
-		world->longest = loads;
 	cscan_pool_unregister(world->pool, client->scan);
 	client->phase = CLIENT_GONE;
 	client->next = NEVER;
@@ -155,6 +199,11 @@ ask(World *world, Client *client)
 	{
 		trace(world, woken ? "vain" : "block", client->scan, (int) scan->needed);
 		world->vain += woken;
+		if (!woken)
+		{
+			client->loads_before = world->pool->state->nloads;
+			client->needed_before = scan->needed;
+		}
 		client->phase = CLIENT_BLOCKED;
 		client->next = NEVER;
 		if (!scan->blocked)
@@ -187,7 +236,6 @@ arrive(World *world, Client *client)
 	client->left = last - first + 1;
 	for (uint32_t c = 0; c < WORLD_MAX_CHUNKS; c++)
 		client->had[c] = c < first || c > last;
-	client->loads_before = world->pool->state->nloads;
 	trace(world, "arrive", client->scan, (int) client->left);
 	client->phase = CLIENT_READING;
 	ask(world, client);
@@ -231,25 +279,64 @@ finish_load(World *world, int n)
 	}
 }
 
+/* Does the client, which is blocked, hold on to what is in that slot? */
+static bool
+holds(const CScanPool *pool, const Client *client, int slot)
+{
+	const CScanSlot *s = &pool->slots[slot];
+
+	if (client->phase != CLIENT_BLOCKED || s->table != pool->scans[client->scan].table)
+		return false;
+
+	/* It is being woken for it, or needs more blocks of it. */
+	return cscan_policies[client->policy]->choose_available(pool, client->scan) == slot ||
+		(cscan_pool_wants(pool, client->scan, s->chunk) &&
+		 !cscan_pool_ready_for(pool, slot, client->scan));
+}
+
+/* Does somebody read, or hold on to, all that counts against the budget? */
+static bool
+all_taken(const World *world)
+{
+	const CScanPool *pool = world->pool;
+
+	for (int s = 0; s < pool->state->max_slots; s++)
+	{
+		bool		taken = cscan_pool_in_use(pool, s);
+
+		if (pool->slots[s].table == CSCAN_NONE || !pool->slots[s].held)
+			continue;
+		for (int i = 0; i < world->nclients && !taken; i++)
+			taken = holds(pool, &world->clients[i], s);
+		if (!taken)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Nothing is in flight and the pool wants nothing done.  A scan that waits
- * must then have something coming: its chunk is there already, it is about to
- * wake up, or it is on the elevator, which waits for a reader.
+ * must then have a reason: it is about to wake up, all slots are taken, or it
+ * is on the elevator, which waits for a reader.
  */
 static void
 check_idle(World *world)
 {
 	bool		elevator_reads = false;
+	bool		relevance_reads = false;
 	bool		elevator_waits = false;
 
+	if (all_taken(world))
+		return;
 	for (int i = 0; i < world->nclients; i++)
 	{
 		Client	   *client = &world->clients[i];
+		bool		reads = (client->phase == CLIENT_READING &&
+							 cscan_pool_active(world->pool, client->scan)) ||
+			(client->phase == CLIENT_BLOCKED && client->next != NEVER);
 
-		if (client->policy == CSCAN_POLICY_ELEVATOR &&
-			((client->phase == CLIENT_READING && cscan_pool_active(world->pool, client->scan)) ||
-			 (client->phase == CLIENT_BLOCKED && client->next != NEVER)))
-			elevator_reads = true;
+		elevator_reads |= reads && client->policy == CSCAN_POLICY_ELEVATOR;
+		relevance_reads |= reads && client->policy == CSCAN_POLICY_RELEVANCE;
 	}
 	for (int i = 0; i < world->nclients; i++)
 	{
@@ -259,9 +346,12 @@ check_idle(World *world)
 			continue;
 		if (client->policy == CSCAN_POLICY_ELEVATOR && elevator_reads)
 			elevator_waits = true;
+		else if (client->policy == CSCAN_POLICY_RELEVANCE && relevance_reads)
+			world->idle_relevance++;
 		else
 		{
-			world->idle++;
+			if (world->idle++ == 0 && world->trace)
+				note("idle! client %d scan %d", i, client->scan);
 			return;
 		}
 	}
@@ -271,6 +361,13 @@ check_idle(World *world)
 static void
 manage(World *world)
 {
+	if (world->releases)
+	{
+		while (cscan_pool_release(world->pool) != CSCAN_NONE)
+			;
+		while (cscan_pool_hold(world->pool) != CSCAN_NONE)
+			;
+	}
 	while (world->ninflight < world->max_inflight)
 	{
 		CScanAction act;

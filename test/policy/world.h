@@ -54,7 +54,8 @@ typedef struct Client
 	uint32_t	nchunks;
 	uint32_t	left;			/* chunks that it has not had yet */
 	bool		had[WORLD_MAX_CHUNKS];	/* or does not want */
-	uint64_t	loads_before;	/* loads when it came */
+	uint64_t	loads_before;	/* loads when it blocked */
+	uint32_t	needed_before;	/* chunks that it needed then */
 } Client;
 
 typedef struct World
@@ -75,17 +76,19 @@ typedef struct World
 	uint32_t	fail_percent;
 	uint32_t	cached_percent;
 	uint32_t	take_percent;
+	bool		releases;		/* what nobody wants is not held */
 	uint64_t	sluggish;		/* time that it may take to wake up (us) */
-	uint64_t	max_loads;		/* more are a failure */
+	uint64_t	max_loads;		/* more in all are a failure */
 	uint64_t	now;
 	bool		trace;
 
 	/* What was seen. */
 	const char *wrong;			/* the first thing that was, or NULL */
 	int			wrong_client;
-	uint64_t	longest;		/* most loads during one scan's life */
+	uint64_t	longest;		/* most loads during one wait */
 	uint64_t	idle;			/* idle decisions while a scan was blocked ... */
 	uint64_t	idle_elevator;	/* ... on an elevator that waits for a reader */
+	uint64_t	idle_relevance;	/* ... under relevance, which prefers a reader */
 	uint64_t	vain;			/* wake-ups that found nothing */
 } World;
 

@@ -1,0 +1,35 @@
+-- The settings: kind, place, default and range.
+BEGIN;
+SELECT plan(8);
+
+PREPARE settings AS
+    SELECT name, vartype, context, boot_val, unit, min_val, max_val, array_to_string(enumvals, ' ')
+    FROM pg_settings WHERE name ~ '^cscan\.' ORDER BY name COLLATE "C";
+SELECT results_eq('settings', $$ VALUES
+    ('cscan.buffer_share', 'real', 'sighup', '0.5', NULL, '0', '0.75', NULL),
+    ('cscan.chunk_size', 'integer', 'postmaster', '2048', 'kB', '64', '262144', NULL),
+    ('cscan.enabled', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),
+    ('cscan.max_scans', 'integer', 'postmaster', '128', NULL, '1', '10000', NULL),
+    ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),
+    ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, 'normal attach elevator relevance') $$,
+    'kind, context, default, unit and range of all settings');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name ~ '^cscan\.' AND (short_desc = '' OR short_desc !~ '\.$' OR extra_desc !~ '\.$') $$,
+    'each has a description');
+SELECT is_empty($$ SELECT name FROM pg_settings WHERE name ~ '^cscan\.' AND pending_restart $$, 'none waits for a restart');
+
+SELECT throws_ok('SET cscan.chunk_size = 128', '55P02', NULL, 'chunk_size is for the server''s start');
+SELECT throws_ok('SET cscan.max_scans = 128', '55P02', NULL, 'max_scans is for the server''s start');
+SELECT throws_ok('SET cscan.buffer_share = 0.1', '55P02', NULL, 'buffer_share is for the server''s configuration');
+-- Everybody may choose for himself.
+CREATE ROLE regress_cscan_user;
+SET LOCAL ROLE regress_cscan_user;
+SET LOCAL cscan.enabled = off;
+SET LOCAL cscan.policy = elevator;
+SET LOCAL cscan.min_table_size = '1GB';
+RESET ROLE;
+SELECT is((SELECT string_agg(setting, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name ~ '^cscan\.' AND context = 'user'),
+    'off 1048576 elevator', 'the session''s own settings are for every user');
+SELECT throws_ok('SET cscan.nothing = 1', '42602', NULL, 'there are no others');
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,296 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_pool.c
+ *		Tables, scans and slots: what holds whatever the policy is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "harness.h"
+
+#include <stddef.h>
+
+#define N	CSCAN_POLICY_NORMAL
+#define R	CSCAN_POLICY_RELEVANCE
+
+static void
+test_chunk_blocks(void)
+{
+	CScanPool  *pool = pool_create(2, 16, 1024);
+	uint32_t	blocks;
+	bool		enough = true;
+
+	is_int(cscan_pool_chunk_blocks(pool, 64, 10000), 64, "chunk_blocks: as preferred where that fits");
+	is_int(cscan_pool_chunk_blocks(pool, 128, 10000), 128, "chunk_blocks: 8 slots are enough");
+	is_int(cscan_pool_chunk_blocks(pool, 1000, 10000), 128, "chunk_blocks: fewer are not");
+	pool->state->budget = 3;
+	is_int(cscan_pool_chunk_blocks(pool, 64, 10000), 1, "chunk_blocks: at least one");
+	is_int(cscan_pool_chunk_blocks(pool, 64, 0), 1, "chunk_blocks: of an empty table too");
+	is_int(cscan_pool_chunk_blocks(pool, 64, CSCAN_MAX_CHUNKS), 1, "chunk_blocks: just as many chunks as there may be");
+	is_int(cscan_pool_chunk_blocks(pool, 64, CSCAN_MAX_CHUNKS + 1), 2, "chunk_blocks: one more block makes them larger");
+	blocks = cscan_pool_chunk_blocks(pool, 1, UINT32_MAX - 1);
+	is_int(blocks, 65536, "chunk_blocks: of the largest table");
+	for (uint32_t n = 1; n < UINT32_MAX / 3 * 2; n = n + n / 2 + 1)
+		enough &= (n - 1) / cscan_pool_chunk_blocks(pool, 1, n) < CSCAN_MAX_CHUNKS;
+	ok(enough, "chunk_blocks: never too many chunks");
+	pool_free(pool);
+}
+
+static void
+test_registering(void)
+{
+	CScanPool  *pool = pool_create(3, 16, 64);
+	int			table = table_add(pool, 4);
+	int			a = cscan_pool_register(pool, table, R, 9, 5);
+	int			b;
+	int			c;
+
+	is_int(pool->scans[a].nchunks, 3, "a part of a chunk is a chunk");
+	is_int(pool->scans[a].needed, 3, "all of them are wanted");
+	cscan_pool_unwant(pool, a, 1);
+	cscan_pool_unwant(pool, a, 1);
+	is_int(pool->scans[a].needed, 2, "unless taken out, which counts once");
+	ok(!cscan_pool_wants(pool, a, 1) && !cscan_pool_wants(pool, a, 3), "that one is not, nor one past the end");
+	is_int(cscan_pool_next_wanted(pool, a, 1), 2, "the next wanted one");
+	is_int(cscan_pool_next_wanted(pool, a, 3), 0, "goes round");
+	b = cscan_pool_register(pool, table, R, 4 * 128, 5);
+	is_int(pool->scans[b].nchunks, 128, "whole words of the map");
+	ok(cscan_pool_wants(pool, b, 127) && !cscan_pool_wants(pool, b, 128), "up to the last one");
+	is_int(pool->tables[table].nblocks, 512, "the table is as long as its longest scan says");
+	c = cscan_pool_register(pool, table, R, 0, 5);
+	is_int(cscan_pool_choose(pool, c, 6), CSCAN_NONE, "an empty scan gets nothing");
+	ok(!pool->scans[c].blocked, "and has finished at once");
+	is_int(cscan_pool_register(pool, table, R, 9, 5), CSCAN_NONE, "no room for a fourth");
+	cscan_pool_unregister(pool, b);
+	is_int(pool->tables[table].nblocks, 9, "the longest scan has gone");
+	is_int(cscan_pool_register(pool, table, R, 9, 5), b, "so there is room");
+	ok(pool_check(pool) == NULL, "the pool is sound");
+	pool_free(pool);
+}
+
+/* The table grows between two registrations. */
+static void
+test_partial(uint32_t grown, const char *name)
+{
+	CScanPool  *pool = pool_create(4, 16, 64);
+	int			table = table_add(pool, 8);
+	int			a = scan_add(pool, table, R, 10, 1, 1, 0);
+	int			b;
+	int			slot;
+	CScanAction act = decide(pool, 0);
+
+	is_int(act.first, 8, "%s: the last chunk", name);
+	is_int(act.nblocks, 2, "%s: as far as it goes", name);
+	is_int(pool->state->used, 2, "%s: takes as much room", name);
+	slot = act.slot;
+
+	b = scan_add(pool, table, R, grown, 1, 1, 1);
+	is_int(decide(pool, 1).kind, CSCAN_ACT_NOTHING, "%s: in flight, so the rest has to wait", name);
+	cscan_pool_loaded(pool, slot, 2, 1000, false, false);
+	ok(cscan_pool_ready_for(pool, slot, a), "%s: ready for who saw the table as it was", name);
+	ok(!cscan_pool_ready_for(pool, slot, b), "%s: not for who saw it grown", name);
+	ok(cscan_pool_absent_for(pool, b, 1), "%s: who finds it absent", name);
+	is_int(use_next(pool, b, 3), CSCAN_NO_CHUNK, "%s: and is blocked", name);
+
+	act = decide(pool, 4);
+	is_int(act.kind, CSCAN_ACT_LOAD, "%s: a top-up", name);
+	is_int(act.slot, slot, "%s: of the same slot", name);
+	is_int(act.first, 10, "%s: from where it ended", name);
+	is_int(act.nblocks, (grown < 16 ? grown : 16) - 10, "%s: to where it ends now", name);
+	ok(cscan_pool_in_flight(pool, slot), "%s: in flight again", name);
+	is_int(use_next(pool, a, 5), 1, "%s: what was ready is so all the while", name);
+	cscan_pool_loaded(pool, slot, 6, 1000, false, false);
+	is_int(use_next(pool, b, 7), 1, "%s: now both have it", name);
+	is_int(pool->state->used, (grown < 16 ? grown : 16) - 8, "%s: its room has grown", name);
+	ok(pool_check(pool) == NULL, "%s: the pool is sound", name);
+	pool_free(pool);
+}
+
+static void
+test_failed(void)
+{
+	CScanPool  *pool = pool_create(4, 16, 64);
+	int			table = table_add(pool, 1);
+	int			a = scan_add(pool, table, R, 4, 0, 0, 0);
+	CScanAction act;
+
+	cscan_pool_choose(pool, a, 0);
+	act = decide(pool, 0);
+	cscan_pool_loaded(pool, act.slot, 1, 0, true, false);
+	is_int(use_next(pool, a, 2), 0, "failed: handed out all the same");
+	ok(pool->slots[act.slot].failed, "failed: so that its reader knows");
+	is_int(cscan_pool_useless(pool), CSCAN_NONE, "failed: not useless while it is in use");
+	use_next(pool, a, 3);
+	is_int(cscan_pool_useless(pool), act.slot, "failed: useless after that");
+	cscan_pool_drop(pool, act.slot);
+	is_int(pool->state->used, 0, "failed: dropped");
+	cscan_pool_drop(pool, act.slot);
+	is_int(pool->state->used, 0, "dropping it twice does no harm");
+	pool_free(pool);
+}
+
+static void
+test_cached(void)
+{
+	CScanPool  *pool = pool_create(4, 16, 64);
+	int			table = table_add(pool, 1);
+	int			a = scan_add(pool, table, R, 4, 0, 1, 0);
+	int			b = scan_add(pool, table, R, 4, 0, 0, 0);
+	int			cached = decide(pool, 0).slot;
+	int			read = decide(pool, 0).slot;
+	double		load_time;
+
+	load_time = pool->state->load_time;
+	cscan_pool_loaded(pool, cached, 1, 0, false, true);
+	ok(pool->state->load_time == load_time, "cached: its time does not count");
+	cscan_pool_loaded(pool, read, 1, (uint64_t) load_time + 800, false, false);
+	is_double(pool->state->load_time, load_time + 100, "read: a moving average, by one eighth");
+	use_next(pool, a, 2);
+	use_next(pool, a, 3);
+	use_next(pool, a, 4);
+	is_int(cscan_pool_useless(pool), CSCAN_NONE, "cached: of use while somebody wants it");
+	use_next(pool, b, 5);
+	is_int(cscan_pool_useless(pool), CSCAN_NONE, "cached: or reads it");
+	pool->scans[b].stalled = true;
+	is_int(cscan_pool_useless(pool), cached, "cached: not for one that is stalled");
+	pool->scans[b].stalled = false;
+	use_next(pool, b, 6);
+	is_int(cscan_pool_useless(pool), cached, "cached: useless then; what was read is worth keeping");
+	is_int(cscan_pool_release(pool), cached < read ? cached : read, "but is not held on to");
+	is_int(cscan_pool_release(pool), cached < read ? read : cached, "nor is the other one");
+	is_int(cscan_pool_release(pool), CSCAN_NONE, "and that is all");
+	is_int(pool->state->used, 0, "what is not held does not count against the budget");
+	is_int(pool->state->total, 2, "it is remembered though");
+	scan_add(pool, table, R, 4, 1, 1, 7);
+	is_int(cscan_pool_hold(pool), read, "and held again when it is wanted");
+	is_int(cscan_pool_hold(pool), CSCAN_NONE, "that one alone");
+	ok(pool_check(pool) == NULL, "the pool is sound");
+	pool_free(pool);
+}
+
+static void
+test_take(CScanPolicyId policy, const char *name)
+{
+	CScanPool  *pool = pool_create(4, 16, 64);
+	int			table = table_add(pool, 1);
+	int			a = scan_add(pool, table, policy, 6, 1, 3, 0);
+	uint32_t	chunk;
+
+	cscan_pool_choose(pool, a, 1);
+	chunk_put(pool, table, 1, 2);
+	chunk_begin(pool, table, 2, 2);
+	ok(cscan_pool_take(pool, a, 9, &chunk), "%s, take: there is one", name);
+	is_int(chunk, 3, "%s, take: rather one that is not there nor in flight", name);
+	ok(!pool->scans[a].blocked, "%s, take: it is blocked no more", name);
+	is_int(pool->scans[a].since, 9, "%s, take: since then", name);
+	is_int(pool->scans[a].needed, 2, "%s, take: it is needed no more", name);
+	ok(cscan_pool_take(pool, a, 10, &chunk) && chunk == 1, "%s, take: then in order, going round", name);
+	ok(cscan_pool_take(pool, a, 11, &chunk) && chunk == 2, "%s, take: to the last", name);
+	ok(!cscan_pool_take(pool, a, 12, &chunk), "%s, take: then none", name);
+	pool_free(pool);
+}
+
+static void
+test_stalled(void)
+{
+	CScanPool  *pool = pool_create(4, 2, 2);
+	int			table = table_add(pool, 1);
+	int			idle = scan_add(pool, table, R, 20, 0, 3, 0);
+	int			b;
+	CScanAction act;
+
+	load_one(pool, 0);
+	load_one(pool, 0);
+	use_next(pool, idle, 1);
+	b = scan_add(pool, table, R, 20, 10, 19, 2);
+	cscan_pool_choose(pool, b, 2);
+	pool->scans[idle].stalled = true;
+	is_int(cscan_pool_interested(pool, table, 2), 0, "stalled: not interested");
+	ok(!cscan_pool_in_use(pool, pool->scans[idle].in_use), "stalled: does not use its chunk");
+	cscan_pool_decide(pool, 3, &act);
+	is_int(act.kind, CSCAN_ACT_EVICT, "stalled: what it holds");
+	cscan_pool_decide(pool, 3, &act);
+	cscan_pool_loaded(pool, act.slot, 3, 0, false, false);
+	use_next(pool, b, 3);
+	cscan_pool_decide(pool, 3, &act);
+	is_int(act.kind, CSCAN_ACT_EVICT, "stalled: all of it may go");
+	is_int(pool->scans[idle].in_use, CSCAN_NONE, "stalled: it goes on without");
+	is_int(pool->scans[idle].needed, 3, "stalled: its chunk was handed out once");
+	use_next(pool, idle, 4);
+	ok(!pool->scans[idle].stalled, "stalled: until it next asks for a chunk");
+	pool_free(pool);
+}
+
+static void
+test_two_tables(void)
+{
+	CScanPool  *pool = pool_create(4, 16, 8);
+	int			small = table_add(pool, 2);
+	int			large = table_add(pool, 4);
+	int			a = scan_add(pool, small, R, 20, 0, 9, 0);
+	int			b = scan_add(pool, large, R, 20, 0, 1, 0);
+	CScanAction act;
+
+	act = decide(pool, 0);
+	is_int(act.table, large, "two tables: the most relevant scan wins across them");
+	cscan_pool_loaded(pool, act.slot, 0, 0, false, false);
+	act = decide(pool, 0);
+	is_int(act.table, large, "two tables: as long as it is starved");
+	cscan_pool_loaded(pool, act.slot, 0, 0, false, false);
+	cscan_pool_choose(pool, a, 1);
+	is_int(decide(pool, 1).kind, CSCAN_ACT_LOAD, "two tables: the other's turn");
+	ok(cscan_pool_find(pool, small, 0) != CSCAN_NONE, "two tables: chunk 0 of one");
+	is_int(cscan_pool_find(pool, large, 0), CSCAN_NONE, "two tables: is not chunk 0 of the other, which went");
+	ok(pool_check(pool) == NULL, "two tables: one budget for both");
+	cscan_pool_unregister(pool, b);
+	cscan_pool_remove_table(pool, large);
+	is_int(pool->state->total, 2, "a table that goes takes its chunks with it");
+	ok(pool_check(pool) == NULL, "the pool is sound");
+	is_int(cscan_pool_add_table(pool, 1), large, "its place is free");
+	ok(!pool->tables[large].loadable, "a new table may not be loaded from yet");
+	pool_free(pool);
+}
+
+/* A smaller budget: what is there goes before anything is loaded. */
+static void
+test_budget(void)
+{
+	CScanPool  *pool = pool_create(4, 16, 8);
+	int			table = table_add(pool, 1);
+	CScanAction act;
+	int			evicted = 0;
+
+	for (uint32_t c = 0; c < 8; c++)
+		chunk_put(pool, table, c, c);
+	scan_add(pool, table, R, 20, 10, 19, 9);
+	pool->state->budget = 4;
+	for (;;)
+	{
+		cscan_pool_decide(pool, 10, &act);
+		if (act.kind != CSCAN_ACT_EVICT)
+			break;
+		evicted++;
+	}
+	is_int(evicted, 5, "a smaller budget: what is too much goes, and one more");
+	is_int(act.kind, CSCAN_ACT_LOAD, "a smaller budget: then there is room");
+	ok(pool_check(pool) == NULL, "a smaller budget: is kept to");
+	pool->state->budget = 0;
+	ok(decide(pool, 11).kind == CSCAN_ACT_NOTHING, "no budget: no loads");
+	pool_free(pool);
+}
+
+void
+test_pool(void)
+{
+	test_chunk_blocks();
+	test_registering();
+	test_partial(13, "grown");
+	test_partial(16, "grown to the full");
+	test_partial(40, "grown by chunks");
+	test_failed();
+	test_cached();
+	test_take(R, "relevance");
+	test_take(N, "normal");
+	test_stalled();
+	test_two_tables();
+	test_budget();
+}

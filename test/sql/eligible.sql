@@ -1,0 +1,104 @@
+-- What is not scanned cooperatively stays a Seq Scan, and cscan_why_not says why.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set helpers :abs_srcdir '/sql/helpers.psql'
+CREATE SCHEMA eligible;
+SET search_path = eligible, public;
+\set ECHO none
+\i :helpers
+\set ECHO all
+
+SELECT make_table('t', 400), make_table('temporary', 400, 'TEMP');
+CREATE TABLE empty (x int);
+CREATE FUNCTION why_not(query text) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(concat_ws(': ', relation, coalesce(reason, CASE WHEN is_cscan THEN 'CScan' END)), '; ') FROM cscan_why_not(query)
+$$;
+
+-- Tables that never are
+SELECT query, scans(query), why_not(query) FROM (VALUES
+    (1, 'SELECT * FROM t'),
+    (2, 'SELECT * FROM temporary'),
+    (3, 'UPDATE temporary SET grp = 1'),
+    (4, 'SELECT oid, relname FROM pg_class'),
+    (5, 'SELECT count(*) FROM information_schema.sql_features'),
+    (6, 'SELECT * FROM t TABLESAMPLE SYSTEM (50)'),
+    (7, 'SELECT * FROM t JOIN temporary USING (id)')
+) AS q(n, query) ORDER BY n;
+CREATE SEQUENCE seq;
+SELECT scans('SELECT * FROM seq');
+SELECT * FROM cscan_why_not('SELECT * FROM seq');
+
+-- A table of another access method, which happens to be heap's handler
+CREATE ACCESS METHOD other TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE of_other (id int) USING other;
+SELECT scans('SELECT * FROM of_other'), why_not('SELECT * FROM of_other');
+DROP TABLE of_other;
+DROP ACCESS METHOD other;
+
+-- SCROLL cursors; those that say nothing of it cannot go backward
+SELECT scans('DECLARE c SCROLL CURSOR FOR SELECT * FROM t');
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM t;
+FETCH 3 FROM c;
+FETCH BACKWARD 2 FROM c;
+FETCH ABSOLUTE 3 FROM c;
+SELECT count(*) FROM cscan_scans;
+COMMIT;
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM t;
+MOVE 40 FROM c;
+SELECT count(*) FROM cscan_scans;
+FETCH BACKWARD 1 FROM c;
+ROLLBACK;
+
+-- CURRENT OF, of a cursor that is a CScan
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM t WHERE id % 50 = 0;
+MOVE 1 FROM c;
+SELECT scans('UPDATE t SET grp = -1 WHERE CURRENT OF c');
+UPDATE t SET grp = -1 WHERE CURRENT OF c;
+MOVE 1 FROM c;
+DELETE FROM t WHERE CURRENT OF c;
+MOVE ALL FROM c;
+SELECT count(*), count(*) FILTER (WHERE grp = -1), min(id % 50) FILTER (WHERE grp = -1) FROM t;
+ROLLBACK;
+
+-- Rows in physical order
+SET synchronize_seqscans = off;
+SELECT scans('SELECT * FROM t'), why_not('SELECT * FROM t');
+RESET synchronize_seqscans;
+-- A plan that was made before the wish keeps its CScan, which then shares nothing.
+SET plan_cache_mode = force_generic_plan;
+PREPARE q AS SELECT count(*) FROM t;
+SELECT cscan_stat_reset();
+EXECUTE q;
+SELECT sum(scans) FROM cscan_stat;
+SET synchronize_seqscans = off;
+EXECUTE q;
+SELECT sum(scans) FROM cscan_stat;
+RESET synchronize_seqscans;
+RESET plan_cache_mode;
+DEALLOCATE q;
+
+-- Switched off
+SET cscan.enabled = off;
+SELECT scans('SELECT * FROM t'), why_not('SELECT * FROM t');
+RESET cscan.enabled;
+
+-- The size that makes a table large enough: t has 100 blocks, 800 kB
+SELECT pg_relation_size('t') / 1024 AS kb;
+SET cscan.min_table_size = '799kB';
+SELECT scans('SELECT * FROM t'), why_not('SELECT * FROM t');
+SET cscan.min_table_size = '800kB';
+SELECT scans('SELECT * FROM t'), why_not('SELECT * FROM t');
+SET cscan.min_table_size = 0;
+SELECT scans('SELECT * FROM empty'), why_not('SELECT * FROM empty');
+SET cscan.min_table_size = 1;
+SELECT scans('SELECT * FROM empty'), why_not('SELECT * FROM empty');
+-- A quarter of shared_buffers is 64 blocks.
+SELECT make_table('quarter', 256), make_table('more', 257);
+SET cscan.min_table_size = -1;
+SELECT scans('SELECT * FROM quarter'), why_not('SELECT * FROM quarter'), scans('SELECT * FROM more');
+
+RESET ALL;
+SET client_min_messages = warning;
+DROP SCHEMA eligible CASCADE;

@@ -1,0 +1,154 @@
+# The Active Buffer Manager goes, scans go on: ended by pg_terminate_backend, by
+# SIGKILL, or stopped for a while.  Queries under way finish with the right
+# answer (after SIGKILL the whole server starts again, as PostgreSQL does for
+# any of its processes), no lock stays behind, and another ABM serves.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rows = 40000;
+my $right = "$rows|" . $rows * ($rows + 1) / 2;
+
+my $node = new_node('death');
+make_table($node, $_, $rows) foreach qw(t u);
+
+my $gatekeeper = session($node, name => 'gatekeeper');
+my @scans = map { session($node, name => $_, policy => $_) } @policies;
+
+# Starts a scan under each policy and waits until all are at their gate.
+sub start_gated
+{
+	my ($table) = @_;
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$_->send(gated_query($table, 20000, 1)) foreach @scans;
+	ok(wait_waiting($node, scalar @scans), 'a scan under each policy is in the middle of the table');
+	return;
+}
+
+sub all_right
+{
+	my ($what) = @_;
+	is($_->result, $right, "$_->{name}: right, $what") foreach @scans;
+	return;
+}
+
+# The ABM serves: a scan has chunks loaded that were not in memory.
+sub serves
+{
+	my ($what) = @_;
+	my $loaded = stat_sum($node, 'chunks_loaded');
+	is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, "$what: a query is right");
+	cmp_ok(stat_sum($node, 'chunks_loaded'), '>', $loaded, "$what: the ABM loads chunks");
+	return;
+}
+
+### Terminated while scans wait in the middle of the table
+
+my $abm = wait_for_abm($node);
+start_gated('t');
+cmp_ok(sql($node, q(SELECT count(*) FROM cscan_chunks)), '>', 0, 'the ABM holds chunks');
+is(sql($node, "SELECT pg_terminate_backend($abm)"), 't', 'the ABM is terminated');
+ok(poll($node, "SELECT count(*) FROM pg_stat_activity WHERE pid = $abm", '0'), 'it ends');
+is(sql($node, "SELECT count(*) FROM pg_locks WHERE pid = $abm OR (locktype = 'object' AND classid = 'pg_database'::regclass)"),
+	'0', 'its locks have gone with it');
+is(sql($node, q(SELECT count(*) FROM pg_locks WHERE relation = 't'::regclass)), scalar @scans,
+	'only the scans lock the table');
+$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+all_right('without the ABM that they began with');
+my $next = wait_for_abm($node, $abm);
+isnt($next, $abm, 'there is another ABM');
+nothing_left($node, 'after the ABM was terminated', 't');
+serves('after the ABM was terminated');
+
+sql($node, q(BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE NOWAIT; COMMIT));
+sql($node, q(CREATE TABLE gone AS TABLE t));
+$abm = wait_for_abm($node);
+start_gated('gone');
+sql($node, "SELECT pg_terminate_backend($abm)");
+$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+all_right('as the ABM ends');
+sql($node, q(SET lock_timeout = '10s'; DROP TABLE gone));
+pass('DROP TABLE works after the ABM was terminated');
+
+# Its place in the process array goes to whoever comes next: no lock with it.
+$abm = wait_for_abm($node, $abm);
+nothing_left($node, 'after the table is gone');
+
+### Terminated again and again under scans that work, on two tables
+
+for my $round (1 .. 4)
+{
+	my $n = 0;
+	$abm = wait_for_abm($node);
+	$_->send(slow_query(($n++ % 2 ? 't' : 'u'), 500, 0.02)) foreach @scans;
+	poll($node, 'SELECT count(*) > 0 FROM cscan_chunks');
+	sql($node, "SELECT pg_terminate_backend($abm)");
+	wait_for_abm($node, $abm) if $round % 2;
+	all_right("round $round");
+}
+wait_for_abm($node);
+nothing_left($node, 'after four ABMs', 't', 'u');
+serves('after four ABMs');
+
+### Terminated while nothing is scanned
+
+$abm = wait_for_abm($node);
+sql($node, "SELECT pg_terminate_backend($abm)");
+wait_for_abm($node, $abm);
+serves('after an idle ABM was terminated');
+
+### Stopped
+
+# While it has nothing to do, so that it surely does not hold the scheduler's lock.
+nothing_left($node, 'before the ABM is stopped', 't');
+$abm = wait_for_abm($node);
+my $self_reads = stat_sum($node, 'self_reads');
+signal_pid('STOP', $abm);
+$_->send('SELECT count(*), sum(i) FROM t') foreach @scans;
+my $finished = eval { $_->result(30) foreach @scans; 1 };
+signal_pid('CONT', $abm);
+ok($finished, 'scans finish while the ABM is stopped');
+all_right('with the ABM stopped');
+cmp_ok(stat_sum($node, 'self_reads'), '>', $self_reads, 'they read for themselves');
+nothing_left($node, 'after the ABM was stopped', 't');
+is(abm_pid($node), $abm, 'it is the same ABM');
+serves('after the ABM was stopped');
+
+# While scans are under way.  They wait at the gate, so that it is idle here, too.
+start_gated('t');
+ok(poll($node, q(SELECT count(*) = 0 FROM cscan_chunks WHERE state = 'loading')), 'nothing is being loaded');
+$self_reads = stat_sum($node, 'self_reads');
+signal_pid('STOP', $abm);
+$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+my $on_their_own = poll($node, "SELECT sum(self_reads) > $self_reads FROM cscan_stat");
+signal_pid('CONT', $abm);
+ok($on_their_own, 'scans under way read for themselves');
+all_right('with the ABM stopped for a while');
+nothing_left($node, 'after the ABM was stopped under scans', 't');
+serves('after the ABM was stopped under scans');
+
+### Killed
+
+start_gated('t');
+$abm = wait_for_abm($node);
+signal_pid('KILL', $abm);
+$_->result foreach @scans;
+like($_->err, qr/terminating connection because of crash|server closed the connection|connection to server was lost/,
+	"$_->{name}: ended by the restart") foreach @scans;
+$_->quit foreach (@scans, $gatekeeper);
+ok(server_is_up($node), 'the server starts again');
+isnt(wait_for_abm($node), $abm, 'with another ABM');
+nothing_left($node, 'after the restart', 't');
+serves('after the restart');
+$node->restart;
+serves('after one more restart');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,315 @@
+# Backends and storage that fail: a query that is cancelled, times out, is
+# terminated or killed in the middle of a scan, or while it waits for a chunk,
+# leaves nothing behind; where there is no room for more scans they are plain
+# ones; a corrupt page or a missing file gives PostgreSQL's own error to whom
+# it concerns, and the Active Buffer Manager lives on.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rows = 40000;
+my $right = "$rows|" . $rows * ($rows + 1) / 2;
+
+my $node = new_node('faults', init => { extra => ['--data-checksums'] },
+	conf => "cscan.max_scans = 24\n");
+make_table($node, $_, $rows) foreach qw(t u);
+my $abm = wait_for_abm($node);
+my $gatekeeper = session($node, name => 'gatekeeper');
+
+# What must work right after a query, without waiting.
+sub free_at_once
+{
+	my ($what, $table) = @_;
+	is(sql_fails($node, "BEGIN; LOCK TABLE $table IN ACCESS EXCLUSIVE MODE NOWAIT; ROLLBACK"),
+		'it did not fail', "$what: LOCK NOWAIT works at once");
+	nothing_left($node, $what, $table);
+	return;
+}
+
+### Cancelled while at work
+
+foreach my $policy (@policies)
+{
+	my $s = session($node, name => $policy, policy => $policy);
+
+	$s->send(slow_query('t', 100, 0.05));
+	ok(poll($node, 'SELECT count(*) > 0 FROM cscan_chunks'), "$policy: a scan is under way");
+	sql($node, 'SELECT pg_cancel_backend(' . $s->pid . ')');
+	$s->result;
+	like($s->err, qr/canceling statement due to user request/, "$policy: cancelled");
+	free_at_once("$policy, cancelled", 't');
+
+	$s->query(q(SET statement_timeout = '300ms'; ) . slow_query('t', 100, 0.05));
+	like($s->err, qr/canceling statement due to statement timeout/, "$policy: timed out");
+	free_at_once("$policy, timed out", 't');
+	$s->query('RESET statement_timeout');
+
+	# An error of the query's own, in a subtransaction: the transaction goes on.
+	is($s->query(q(BEGIN; SAVEPOINT a; SELECT 1 / (i - 20000) < 2 FROM t WHERE 1 / (i - 20000) > 2;
+		ROLLBACK TO a; SELECT count(*) FROM cscan_scans; SELECT count(*) FROM cscan_chunks;
+		SELECT count(*), sum(i) FROM t; COMMIT)), "0\n0\n$right", "$policy: after an error in a subtransaction");
+	like($s->err, qr/division by zero/, "$policy: there was one");
+	is($s->query(q(DO $$ BEGIN FOR i IN 1..20 LOOP BEGIN
+			PERFORM 1 / (t.i - 20000) FROM t;
+		EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END $$;
+		SELECT count(*) FROM cscan_scans)), '0', "$policy: after 20 errors that were caught");
+
+	# Terminated; then it is gone and all of its registration, too.
+	$s->send(slow_query('t', 100, 0.05));
+	poll($node, 'SELECT count(*) > 0 FROM cscan_chunks');
+	sql($node, 'SELECT pg_terminate_backend(' . $s->pid . ')');
+	ok(poll($node, 'SELECT count(*) FROM pg_stat_activity WHERE pid = ' . $s->pid, '0'), "$policy: terminated");
+	free_at_once("$policy, terminated", 't');
+	$s->quit;
+
+	# The client goes away.
+	$s = session($node, name => $policy, policy => $policy);
+	my $pid = $s->pid;
+	$s->query(q(BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; FETCH 3000 FROM c));
+	is(sql($node, 'SELECT count(*) FROM cscan_scans'), '1', "$policy: an open cursor is registered");
+	$s->{run}->kill_kill;
+	ok(poll($node, "SELECT count(*) FROM pg_stat_activity WHERE pid = $pid", '0'), "$policy: the client is gone");
+	free_at_once("$policy, without its client", 't');
+}
+
+### Cancelled while waiting for a chunk
+
+# The ABM is stopped while it is idle: who comes then waits, for a while.
+foreach my $how ('pg_cancel_backend', 'statement_timeout', 'pg_terminate_backend')
+{
+	my $s = session($node, name => $how);
+	$s->query(q(SET statement_timeout = '500ms')) if $how eq 'statement_timeout';
+	signal_pid('STOP', $abm);
+	my $waits = eval {
+		$s->send('SELECT count(*) FROM t');
+		if ($how eq 'statement_timeout')
+		{
+			$s->result;
+		}
+		else
+		{
+			poll($node, 'SELECT count(*) FROM cscan_scans WHERE blocked_since IS NOT NULL', '1');
+			sql($node, "SELECT $how(" . $s->pid . ')');
+			$s->result;
+		}
+		1;
+	};
+	signal_pid('CONT', $abm);
+	ok($waits, "$how while waiting for a chunk: it ends");
+	like($s->err, qr/canceling statement due to|terminating connection due to administrator command/, 'with its error');
+	$s->quit;
+	free_at_once("$how while waiting for a chunk", 't');
+}
+
+### DROP, TRUNCATE and others right after a query
+
+{
+	my $s = session($node, name => 'DDL');
+	$s->query(q(SET lock_timeout = '10s'));
+	foreach my $policy (@policies)
+	{
+		my @done;
+		$s->query("SET cscan.policy = $policy; CREATE TABLE d AS TABLE t");
+		push @done, $s->query(q(SELECT count(*) FROM d; TRUNCATE d)) . $s->err;
+		push @done, $s->query(q(INSERT INTO d TABLE t; SELECT count(*) FROM d; ALTER TABLE d ADD COLUMN extra int DEFAULT 1)) . $s->err;
+		push @done, $s->query(q(SELECT count(extra) FROM d; ALTER TABLE d ALTER COLUMN extra TYPE bigint)) . $s->err;
+		push @done, $s->query(q(SELECT count(extra) FROM d; VACUUM FULL d)) . $s->err;
+		push @done, $s->query(q(SELECT count(extra) FROM d; VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) d)) . $s->err;
+		push @done, $s->query(q(BEGIN; SELECT count(*) FROM d; TRUNCATE d; SELECT count(*) FROM d; ROLLBACK; SELECT count(*) FROM d)) . $s->err;
+		push @done, $s->query(q(BEGIN; SELECT count(*) FROM d; DROP TABLE d; COMMIT)) . $s->err;
+		is(join(' ', map { s/\n/,/gr } @done), "$rows $rows $rows $rows $rows $rows,0,$rows $rows",
+			"$policy: TRUNCATE, ALTER, VACUUM and DROP right after a query");
+	}
+	# A table that is made, filled and scanned within its transaction.
+	is($s->query(q(BEGIN; CREATE TABLE d AS TABLE t; SELECT count(*) FROM d; TRUNCATE d;
+		INSERT INTO d SELECT * FROM t WHERE i <= 30000; SELECT count(*) FROM d; ROLLBACK;
+		SELECT count(*) FROM pg_class WHERE relname = 'd')), "$rows\n30000\n0",
+		'a table of this transaction');
+	$s->quit;
+	nothing_left($node, 'after DDL', 't', 'u');
+	is(abm_pid($node), $abm, 'the ABM has not been restarted by any of this');
+}
+
+### A backend killed in the middle of a scan: PostgreSQL starts again
+
+{
+	my $victim = session($node, name => 'victim');
+	my $witness = session($node, name => 'witness');
+
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$_->send(gated_query('t', 20000, 1)) foreach ($victim, $witness);
+	ok(wait_waiting($node, 2), 'two scans are in the middle of the table');
+	signal_pid('KILL', $victim->pid);
+	$_->result foreach ($victim, $witness);
+	$_->quit foreach ($victim, $witness, $gatekeeper);
+	ok(server_is_up($node), 'the server starts again');
+	isnt(wait_for_abm($node), $abm, 'with another ABM');
+	free_at_once('after crash recovery', 't');
+	is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'after crash recovery: right');
+	cmp_ok(stat_sum($node, 'chunks_loaded'), '>', 0, 'after crash recovery: the ABM serves');
+}
+
+### No room for more scans
+
+$node->append_conf('postgresql.conf', "cscan.max_scans = 2\n");
+$node->restart;
+$abm = wait_for_abm($node);
+$gatekeeper = session($node, name => 'gatekeeper');
+$gatekeeper->query('SELECT pg_advisory_lock(1)');
+{
+	my $n = 0;
+	my @scans = map { session($node, name => "scan $_", policy => $policies[$_ % 4]) } 1 .. 6;
+
+	$_->send(gated_query(($n++ % 3 ? 't' : 'u'), 20000, 1)) foreach @scans;
+	ok(wait_waiting($node, 6), 'six scans where two can be registered');
+	is(sql($node, 'SELECT count(*) FROM cscan_scans'), '2', 'two are');
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	is($_->result, $right, "$_->{name}: right") foreach @scans;
+	nothing_left($node, 'after six scans', 't', 'u');
+
+	# One session: a join of six, and six cursors in turn.
+	my $s = $scans[0];
+	is($s->query(q(SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;
+		SELECT count(*) FROM (SELECT 1 FROM t WHERE i < 3) a, (SELECT 1 FROM t WHERE i < 3) b,
+			(SELECT 1 FROM t WHERE i < 3) c, (SELECT 1 FROM u WHERE i < 2) d)), '8', 'a join of four');
+	my $sql = 'BEGIN;' . join(';', map { "DECLARE c$_ CURSOR FOR SELECT i FROM t" } 1 .. 6) . ';';
+	$sql .= 'CREATE TEMP TABLE seen (c int, i int);';
+	$s->query($sql);
+	$s->query(qq(DO \$\$ DECLARE c refcursor; r int; n int; BEGIN
+		FOR step IN 1..4 LOOP FOR n IN 1..6 LOOP
+			c := 'c' || n;
+			FOR k IN 1..12000 LOOP
+				FETCH c INTO r; EXIT WHEN NOT FOUND;
+				INSERT INTO seen VALUES (n, r);
+			END LOOP;
+		END LOOP; END LOOP; END \$\$));
+	is($s->query('SELECT c, count(*), count(DISTINCT i), sum(i) FROM seen GROUP BY c ORDER BY c; COMMIT'),
+		join("\n", map { "$_|$rows|$right" } 1 .. 6), 'six cursors, fetched from in turn');
+	$_->quit foreach @scans;
+	nothing_left($node, 'after six cursors', 't', 'u');
+}
+
+### A corrupt page
+
+my $path = $node->data_dir . '/' . sql($node, q(SELECT pg_relation_filepath('u')));
+my $page = 1000;
+
+sub overwrite_page
+{
+	my ($bytes) = @_;
+	my $old;
+	open my $file, '+<', $path or die "$path: $!";
+	binmode $file;
+	sysseek($file, $page * 8192 + 100, 0);
+	sysread($file, $old, length $bytes);
+	sysseek($file, $page * 8192 + 100, 0);
+	syswrite($file, $bytes);
+	close $file;
+	return $old;
+}
+
+$gatekeeper->quit;
+$node->stop;
+my $saved = overwrite_page('y' x 4000);
+$node->start;
+$abm = wait_for_abm($node);
+{
+	my @scans = map { session($node, name => $_, policy => $_) } @policies;
+	my $well = session($node, name => 'a scan of another table');
+	my ($own) = sql_fails($node, 'SET cscan.enabled = off; SELECT count(*), sum(i) FROM u') =~ /(ERROR: .*)/;
+
+	like($own, qr/invalid page in block $page of relation/, "PostgreSQL's own error for a corrupt page");
+	foreach (1 .. 3)
+	{
+		$_->send('SELECT count(*), sum(i) FROM u') foreach @scans;
+		$well->send('SELECT count(*), sum(i) FROM t');
+		foreach my $s (@scans)
+		{
+			is($s->result, '', "$s->{name}: no result");
+			my ($got) = $s->err =~ /(ERROR: .*)/;
+			is($got, $own, "$s->{name}: but PostgreSQL's own error");
+		}
+		is($well->result, $right, 'a scan of another table: right');
+	}
+	nothing_left($node, 'after a corrupt page', 't', 'u');
+	is($scans[0]->query(q(SELECT count(*) FROM t WHERE i IN (SELECT i FROM u WHERE i < 100 ORDER BY i LIMIT 5))), '',
+		'each query that needs the page fails');
+	is($scans[0]->query(q(SET zero_damaged_pages = on; SELECT count(*) > 39000 FROM u)), 't',
+		'zero_damaged_pages lets a session go on');
+	like($scans[0]->err, qr/WARNING: .*invalid page in block $page .*; zeroing out page/, 'with its warning');
+	is(abm_pid($node), $abm, 'the ABM is the same');
+	$_->quit foreach (@scans, $well);
+}
+
+$node->stop;
+overwrite_page($saved);
+copy_file($path, "$path.saved");
+$node->start;
+is(sql($node, 'SELECT count(*), sum(i) FROM u'), $right, 'the page is whole again: right');
+$node->restart;
+
+### A file that gets shorter, and one that is missing
+
+$abm = wait_for_abm($node);
+$gatekeeper = session($node, name => 'gatekeeper');
+$gatekeeper->query('SELECT pg_advisory_lock(1)');
+{
+	my $size = -s $path;
+	my $s = session($node, name => 'scan', policy => 'normal');
+	my $slower = session($node, name => 'another scan', policy => 'normal');
+
+	$_->send(gated_query('u', 100, 1)) foreach ($s, $slower);
+	ok(wait_waiting($node, 2), 'two scans have begun');
+	ok(poll($node, q(SELECT count(*) = 0 FROM cscan_chunks WHERE state = 'loading')), 'nothing is being loaded');
+	truncate($path, int($size / 8192 / 2) * 8192) or die "$path: $!";
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	foreach ($s, $slower)
+	{
+		$_->result;
+		like($_->err, qr/ERROR: .*could not read blocks? [0-9.]+ in file .*read only 0 of/,
+			"$_->{name}: PostgreSQL's own error for a file that is too short");
+		$_->quit;
+	}
+	nothing_left($node, 'after a truncated file', 't', 'u');
+	is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'another table: right');
+	is(abm_pid($node), $abm, 'the ABM is the same');
+	$gatekeeper->quit;
+
+	$node->stop('immediate');
+	rename($path, "$path.gone") or die "$path: $!";
+	$node->start;
+	$abm = wait_for_abm($node);
+	foreach my $policy (@policies)
+	{
+		like(sql_fails($node, "SET cscan.policy = $policy; SELECT count(*) FROM u"),
+			qr/ERROR: .*could not open file "[^"]*": No such file or directory/,
+			"$policy: PostgreSQL's own error for a missing file");
+	}
+	nothing_left($node, 'after a missing file', 't', 'u');
+	is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'another table: right');
+	is(abm_pid($node), $abm, 'the ABM is the same');
+
+	$node->stop;
+	rename("$path.saved", $path) or die "$path: $!";
+	$node->start;
+	is(sql($node, 'SELECT count(*), sum(i) FROM u'), $right, 'the file is back: right');
+}
+
+$node->stop;
+done_testing();
+
+sub copy_file
+{
+	my ($from, $to) = @_;
+	require File::Copy;
+	File::Copy::copy($from, $to) or die "$from: $!";
+	chmod 0600, $to;
+	return;
+}

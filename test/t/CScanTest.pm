@@ -1,0 +1,348 @@
+# What the TAP tests share: a small server with cscan in it, psql sessions that
+# can be left working, and the check that nothing stays behind a query.
+#
+# Nothing here waits without bound.  What takes longer than $limit seconds dies,
+# which fails the file; a file that takes longer than $file_limit dies, too.
+
+package CScanTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+our @EXPORT = qw(new_node sql sql_fails poll make_table session abm_pid
+  wait_for_abm wait_waiting nothing_left stat_sum is_cscan set_conf
+  slow_query gated_query server_is_up signal_pid @policies);
+
+our @policies = qw(normal attach elevator relevance);
+our $limit = 60;
+our $file_limit = 240;
+
+$SIG{ALRM} = sub { die "the test file took longer than $file_limit seconds\n" };
+alarm $file_limit;
+
+# Small buffers and small chunks: a table of 20 MB has some 320 chunks, of which
+# 64 can be held.
+our $conf = qq(
+shared_preload_libraries = 'cscan'
+shared_buffers = 8MB
+max_connections = 40
+cscan.chunk_size = 64kB
+cscan.min_table_size = 0
+max_parallel_workers_per_gather = 0
+autovacuum = off
+jit = off
+restart_after_crash = on
+log_statement = none
+log_lock_waits = on
+);
+
+# new_node(NAME, init => {...}, conf => TEXT): makes and starts a server.
+sub new_node
+{
+	my ($name, %how) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(%{ $how{init} || {} });
+	$node->append_conf('postgresql.conf', $conf . ($how{conf} || ''));
+	$node->start;
+	prepare($node) unless $how{bare};
+	return $node;
+}
+
+# The extension and the functions that make scans slow, or stop them.
+sub prepare
+{
+	my ($node, $db) = @_;
+
+	sql($node, q(
+		CREATE EXTENSION cscan;
+		CREATE EXTENSION pg_buffercache;
+		CREATE FUNCTION gate(key bigint) RETURNS boolean LANGUAGE plpgsql AS
+			$$ BEGIN PERFORM pg_advisory_lock_shared(key), pg_advisory_unlock_shared(key); RETURN true; END $$;
+		CREATE FUNCTION slow(s float8) RETURNS boolean LANGUAGE plpgsql AS
+			$$ BEGIN PERFORM pg_sleep(s); RETURN true; END $$;
+		), $db);
+	return;
+}
+
+# sql(NODE, SQL [, DATABASE]): its output; dies if it fails or takes too long.
+sub sql
+{
+	my ($node, $sql, $db) = @_;
+	my ($out, $err, $timed_out) = ('', '', 0);
+	my $rc = $node->psql($db || 'postgres', $sql, stdout => \$out, stderr => \$err,
+		on_error_stop => 1, timeout => $limit, timed_out => \$timed_out);
+
+	die "took longer than $limit seconds: $sql\n" if $timed_out;
+	die "failed: $sql\n$err" if $rc != 0;
+	return $out;
+}
+
+# What the server says on standard error where that is expected.
+sub sql_fails
+{
+	my ($node, $sql, $db) = @_;
+	my ($out, $err, $timed_out) = ('', '', 0);
+	my $rc = $node->psql($db || 'postgres', $sql, stdout => \$out, stderr => \$err,
+		on_error_stop => 1, timeout => $limit, timed_out => \$timed_out);
+
+	die "took longer than $limit seconds: $sql\n" if $timed_out;
+	return $rc == 0 ? "it did not fail" : $err;
+}
+
+# poll(NODE, SQL [, EXPECTED]): asks until the answer is the expected one.
+sub poll
+{
+	my ($node, $sql, $expected, $db) = @_;
+	my $until = time + $limit;
+	my $got = '';
+
+	$expected = 't' unless defined $expected;
+	for (;;)
+	{
+		my ($err, $timed_out) = ('', 0);
+		$got = '';
+		$node->psql($db || 'postgres', $sql, stdout => \$got, stderr => \$err,
+			timeout => 10, timed_out => \$timed_out);
+		return 1 if $got eq $expected;
+		last if time > $until;
+		usleep(20_000);
+	}
+	diag("gave up after $limit seconds: $sql\nlast answer: $got");
+	return 0;
+}
+
+sub server_is_up
+{
+	my ($node) = @_;
+	return poll($node, 'SELECT 1', '1');
+}
+
+# A table whose rows are numbered from 1 on; 17 of them on a page.
+sub make_table
+{
+	my ($node, $name, $rows, $db) = @_;
+	sql($node, qq(
+		CREATE TABLE $name AS
+			SELECT i, i % 100 AS k, (i * 7919::bigint) % 1000 AS v, repeat('x', 400) AS filler
+			FROM generate_series(1, $rows) i;
+		VACUUM ANALYZE $name;
+		), $db);
+	return;
+}
+
+# Counts and sums a table, pausing for SECONDS at each of so many rows.
+sub slow_query
+{
+	my ($table, $every, $seconds) = @_;
+	return "SELECT count(*), sum(i) FROM $table "
+	  . "WHERE CASE WHEN i % $every = 0 THEN slow($seconds) ELSE true END";
+}
+
+# Counts and sums a table; waits at row ROW until nobody holds advisory lock KEY.
+sub gated_query
+{
+	my ($table, $row, $key) = @_;
+	return "SELECT count(*), sum(i) FROM $table "
+	  . "WHERE CASE WHEN i = $row THEN gate($key) ELSE true END";
+}
+
+# Waits until so many processes wait at a gate.
+sub wait_waiting
+{
+	my ($node, $n) = @_;
+	return poll($node,
+		"SELECT count(*) >= $n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+}
+
+sub is_cscan
+{
+	my ($node, $query, $db) = @_;
+	return sql($node, "EXPLAIN $query", $db) =~ /Custom Scan \(CScan\)/;
+}
+
+# A sum over all policies in cscan_stat.
+sub stat_sum
+{
+	my ($node, $column) = @_;
+	return sql($node, "SELECT sum($column) FROM cscan_stat");
+}
+
+sub abm_pid
+{
+	my ($node) = @_;
+	return sql($node, q(SELECT pid FROM pg_stat_activity WHERE backend_type = 'cscan abm'));
+}
+
+# Waits until there is an ABM, other than OLD where that is given.
+sub wait_for_abm
+{
+	my ($node, $old) = @_;
+	$old ||= 0;
+	poll($node, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan abm' AND pid <> $old", '1')
+	  or die "there is no Active Buffer Manager\n";
+	return abm_pid($node);
+}
+
+sub signal_pid
+{
+	my ($signal, $pid) = @_;
+	die "no process to send $signal to\n" unless $pid =~ /^[1-9][0-9]*$/;
+	kill($signal, $pid) == 1 or die "cannot send $signal to $pid: $!\n";
+	return;
+}
+
+sub set_conf
+{
+	my ($node, %settings) = @_;
+	sql($node, "ALTER SYSTEM SET $_ = $settings{$_}") foreach sort keys %settings;
+	$node->reload;
+	return;
+}
+
+# Nothing may stay behind the queries on these tables: one test.
+sub nothing_left
+{
+	my ($node, $name, @tables) = @_;
+	my @left;
+	my %checks = (
+		'scans' => 'SELECT count(*) FROM cscan_scans',
+		'chunks' => 'SELECT count(*) FROM cscan_chunks',
+		'relations' => 'SELECT count(*) FROM cscan_relations',
+		'locks of the ABM' => q(SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+			WHERE backend_type = 'cscan abm'),
+		'locks on databases' => q(SELECT count(*) FROM pg_locks
+			WHERE locktype = 'object' AND classid = 'pg_database'::regclass));
+
+	foreach my $table (@tables)
+	{
+		$checks{"locks on $table"} =
+		  "SELECT count(*) FROM pg_locks WHERE relation = '$table'::regclass";
+		$checks{"pins on $table"} = "SELECT count(*) FROM pg_buffercache
+			WHERE relfilenode = pg_relation_filenode('$table') AND pinning_backends > 0";
+	}
+	foreach my $what (sort keys %checks)
+	{
+		my $n = sql($node, $checks{$what});
+		push @left, "$n $what" if $n ne '0';
+	}
+	return is("@left", '', "$name: nothing is left behind");
+}
+
+### A psql that can be left working
+
+package CScanTest::Session;
+
+use Time::HiRes qw(time usleep);
+
+sub CScanTest::session
+{
+	my ($node, %how) = @_;
+	my $self = bless {
+		in => '', out => '', err => '', number => 0,
+		name => $how{name} || 'session',
+	}, 'CScanTest::Session';
+	my $db = $how{db} || 'postgres';
+	my @command = ($node->installed_command('psql'), '-XAtq', '-d', $node->connstr($db),
+		'-v', 'ON_ERROR_STOP=0', '-f', '-');
+
+	local $ENV{PGOPTIONS} = $how{options} if $how{options};
+	$self->{run} = IPC::Run::start(\@command, '<', \$self->{in}, '>', \$self->{out},
+		'2>', \$self->{err});
+	$self->query("SET cscan.policy = $how{policy}") if $how{policy};
+	$self->{pid} = $self->query('SELECT pg_backend_pid()');
+	die "$self->{name} could not connect: $self->{err}\n" unless $self->{pid} =~ /^\d+$/;
+	return $self;
+}
+
+sub pid { return $_[0]->{pid}; }
+
+# Sends statements and does not wait for them.
+sub send
+{
+	my ($self, $sql) = @_;
+	my $mark = '<<' . ++$self->{number} . '>>';
+	$self->{sql} = $sql;
+	$self->{out} = $self->{err} = '';
+	$self->{collected} = 0;
+	$self->{in} .= "$sql;\n\\echo $mark\n\\warn $mark\n";
+	$self->{run}->pump_nb if $self->{run}->pumpable;
+	return;
+}
+
+# Have the statements ended?
+sub done
+{
+	my ($self) = @_;
+	my $mark = quotemeta('<<' . $self->{number} . '>>');
+	eval { $self->{run}->pump_nb if $self->{run}->pumpable; };
+	return 1 if $self->{out} =~ /^$mark$/m && $self->{err} =~ /$mark$/m;
+	return $self->{gone} = 1 unless $self->{run}->pumpable;
+	return 0;
+}
+
+# Waits for the statements that were sent: their output.  What came on standard
+# error is in err().
+sub result
+{
+	my ($self, $seconds) = @_;
+	my $until = time + ($seconds || $CScanTest::limit);
+	my $mark = quotemeta('<<' . $self->{number} . '>>');
+
+	return $self->{out} if $self->{collected};
+	until ($self->done)
+	{
+		die "$self->{name} took longer than "
+		  . ($seconds || $CScanTest::limit) . " seconds: $self->{sql}\n"
+		  if time > $until;
+		usleep(5_000);
+	}
+	$self->{out} =~ s/^$mark\n?//m;
+	$self->{err} =~ s/(psql:<stdin>:\d+: )?$mark\n?//;
+	$self->{out} =~ s/\n\z//;
+	$self->{collected} = 1;
+	return $self->{out};
+}
+
+sub query
+{
+	my ($self, $sql, $seconds) = @_;
+	$self->send($sql);
+	return $self->result($seconds);
+}
+
+sub err { return $_[0]->{err}; }
+
+sub quit
+{
+	my ($self) = @_;
+	return unless $self->{run};
+	$self->{in} .= "\\q\n";
+	my $until = time + $CScanTest::limit;
+	while ($self->{run}->pumpable)
+	{
+		eval { $self->{run}->pump_nb; };
+		last if $@ || time > $until;
+		usleep(2_000);
+	}
+	eval { $self->{run}->kill_kill; };
+	delete $self->{run};
+	return;
+}
+
+sub DESTROY
+{
+	my ($self) = @_;
+	local ($@, $?);
+	eval { $self->{run}->kill_kill(grace => 1); } if $self->{run};
+	return;
+}
+
+1;
