@@ -8,7 +8,7 @@
  * going round; normal starts at its first chunk, attach where the running
  * scan with the largest remaining overlap is.  Only the next chunk in that
  * order is of use to it, and it is starved while the chunk in use and the
- * next one, or the next two, are not all there.
+ * next one are not both there.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,23 +16,15 @@
 
 #include "policy.h"
 
-/*
- * The chunk to be loaded next for an in-order scan: the first of its next
- * ones (one if it is reading a chunk, else two) that is absent.
- */
+/* The chunk to be loaded next for an in-order scan: its next one, if absent. */
 static uint32_t
 next_absent(const CScanPool *pool, int scan)
 {
-	const CScanInterest *s = &pool->scans[scan];
-	uint32_t	chunk = cscan_pool_next_wanted(pool, scan, s->position);
-	uint32_t	second;
+	uint32_t	chunk = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
 
 	if (chunk == CSCAN_NO_CHUNK || cscan_pool_absent_for(pool, scan, chunk))
 		return chunk;
-	if (s->in_use != CSCAN_NONE || s->needed < 2)
-		return CSCAN_NO_CHUNK;
-	second = cscan_pool_next_wanted(pool, scan, chunk + 1);
-	return cscan_pool_absent_for(pool, scan, second) ? second : CSCAN_NO_CHUNK;
+	return CSCAN_NO_CHUNK;
 }
 
 /* Is this one of the next two chunks that the scan will take? */
@@ -94,23 +86,32 @@ choose_available(const CScanPool *pool, int scan)
 	return CSCAN_NONE;
 }
 
-/* The oldest waiter first. */
+/*
+ * The oldest waiter first: who asked for a chunk longest ago, whether it has
+ * got that one meanwhile or not.  But where the pool has not even a chunk for
+ * each scan, what is loaded ahead is gone before it is used: there, scans that
+ * are reading come last.
+ */
 static int
 oldest_waiter(const CScanPool *pool, CScanPolicyId policy)
 {
+	uint32_t	running = (uint32_t) cscan_pool_running(pool);
 	int			best = CSCAN_NONE;
 
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
 		const CScanInterest *s = &pool->scans[i];
+		bool		tight;
 
 		if (!cscan_pool_active(pool, i) || s->warm || s->policy != policy ||
 			!pool->tables[s->table].loadable ||
 			next_absent(pool, i) == CSCAN_NO_CHUNK)
 			continue;
+		tight = pool->state->budget / pool->tables[s->table].chunk_blocks <= running;
 		if (best == CSCAN_NONE ||
-			(s->blocked && !pool->scans[best].blocked) ||
-			(s->blocked == pool->scans[best].blocked && s->since < pool->scans[best].since))
+			(tight && s->blocked && !pool->scans[best].blocked) ||
+			((!tight || s->blocked == pool->scans[best].blocked) &&
+			 s->since < pool->scans[best].since))
 			best = i;
 	}
 	return best;

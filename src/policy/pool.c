@@ -204,8 +204,9 @@ cscan_pool_choose(CScanPool *pool, int scan, uint64_t now)
 	}
 
 	cscan_pool_unwant(pool, scan, pool->slots[slot].chunk);
+	if (!s->blocked)
+		s->since = now;
 	s->blocked = false;
-	s->since = now;
 	s->in_use = slot;
 	s->position = pool->slots[slot].chunk;
 	pool->slots[slot].stamp = now;

@@ -71,7 +71,7 @@ typedef struct CScanInterest
 	uint32_t	nchunks;		/* chunks of the table, likewise */
 	uint32_t	needed;			/* chunks in its wanted set */
 	uint32_t	position;		/* chunk that it took last, or starts at */
-	uint64_t	since;			/* blocked since, or took its chunk at (us) */
+	uint64_t	since;			/* when it last asked for a chunk (us) */
 
 	/* Scratch of one decision, see cscan_pool_count(). */
 	uint32_t	available;		/* chunks ready, in flight or in use for it */

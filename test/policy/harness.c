@@ -67,16 +67,6 @@ is_double(double got, double expected, const char *fmt,...)
 }
 
 void
-todo(bool passed, const char *fmt,...)
-{
-	va_list		args;
-
-	va_start(args, fmt);
-	report(passed, fmt, args, " # TODO");
-	va_end(args);
-}
-
-void
 note(const char *fmt,...)
 {
 	va_list		args;

@@ -28,9 +28,6 @@ extern bool is_int(int64_t got, int64_t expected, const char *fmt,...)
 extern bool is_double(double got, double expected, const char *fmt,...)
 			__attribute__((format(printf, 3, 4)));
 
-/* What should be, but is not yet: reported, and no failure. */
-extern void todo(bool passed, const char *fmt,...)
-			__attribute__((format(printf, 2, 3)));
 
 /* A line of comment. */
 extern void note(const char *fmt,...) __attribute__((format(printf, 1, 2)));

@@ -120,6 +120,17 @@ nothing_left($node, 'after these neighbours', 't');
 	$other->query('VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) t');
 	is($other->err, '', 'VACUUM FREEZE after CLOSE, in the same transaction');
 	$cursor->query('COMMIT');
+
+	# The cursor's own session wants the table for itself: the ABM must let go of
+	# its lock, and the scan goes on without it.
+	$cursor->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM t; FETCH 5000 FROM c');
+	$cursor->query('LOCK TABLE t IN ACCESS EXCLUSIVE MODE');
+	is($cursor->err, '', 'ACCESS EXCLUSIVE for the session of an open cursor');
+	is(sql($node, q(SELECT count(*) FROM pg_locks WHERE relation = 't'::regclass AND mode = 'AccessShareLock'
+		AND pid = (SELECT pid FROM pg_stat_activity WHERE backend_type = 'cscan abm'))), '0', 'the ABM has no lock then');
+	is(scalar(split /\n/, $cursor->query('FETCH ALL FROM c')), $rows - 5000, 'and the cursor goes on to its end');
+	$cursor->query('COMMIT');
+	nothing_left($node, 'after the lock', 't');
 	$_->quit foreach ($cursor, $other);
 }
 

@@ -283,7 +283,7 @@ sub done
 	my ($self) = @_;
 	my $mark = quotemeta('<<' . $self->{number} . '>>');
 	eval { $self->{run}->pump_nb if $self->{run}->pumpable; };
-	return 1 if $self->{out} =~ /^$mark$/m && $self->{err} =~ /$mark$/m;
+	return 1 if $self->{out} =~ /^$mark\n/m && $self->{err} =~ /$mark\n/;
 	return $self->{gone} = 1 unless $self->{run}->pumpable;
 	return 0;
 }
@@ -304,8 +304,8 @@ sub result
 		  if time > $until;
 		usleep(5_000);
 	}
-	$self->{out} =~ s/^$mark\n?//m;
-	$self->{err} =~ s/(psql:<stdin>:\d+: )?$mark\n?//;
+	$self->{out} =~ s/^$mark\n//m;
+	$self->{err} =~ s/(psql:<stdin>:\d+: )?$mark\n//;
 	$self->{out} =~ s/\n\z//;
 	$self->{collected} = 1;
 	return $self->{out};
