@@ -196,6 +196,8 @@ run_scheduler(void)
 		worked = true;
 		if (act.kind == CSCAN_ACT_EVICT)
 			cscan_loader_release(act.slot);
+		else if (act.kind == CSCAN_ACT_UNPIN)
+			cscan_loader_unpin(act.slot, true);
 		else
 			start_load(&act, now);
 	}
@@ -491,7 +493,7 @@ let_pins_follow_wants(void)
 		cscan_unlock();
 		if (slot == CSCAN_NONE)
 			break;
-		cscan_loader_unpin(slot);
+		cscan_loader_unpin(slot, false);
 	}
 	for (;;)
 	{

@@ -23,7 +23,7 @@ extern void cscan_loader_start(int slot, const CScanSharedTable *table,
 							   BlockNumber first, uint32 nblocks, uint32 offset);
 extern bool cscan_loader_finish(int slot, uint32 *blocks_read);
 extern void cscan_loader_release(int slot);
-extern void cscan_loader_unpin(int slot);
+extern void cscan_loader_unpin(int slot, bool wanted);
 extern bool cscan_loader_repin(int slot);
 extern bool cscan_loader_intact(int slot);
 extern void cscan_loader_abandon(int slot);

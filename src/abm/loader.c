@@ -400,10 +400,10 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 
 /*
  * Unpin a slot's frames, but remember where they are: as long as nobody takes
- * them the blocks stay there.
+ * them the blocks stay there.  Those that nobody wants go first.
  */
 void
-cscan_loader_unpin(int slot)
+cscan_loader_unpin(int slot, bool wanted)
 {
 	CScanFrames *f = &frames[slot];
 
@@ -413,7 +413,7 @@ cscan_loader_unpin(int slot)
 	CurrentResourceOwner = f->owner;
 	for (int i = 0; i < f->nbuffers && !f->failed; i++)
 	{
-		if (f->read[i])
+		if (f->read[i] && !wanted)
 			cscan_release_unwanted(f->buffers[i]);
 		else
 			ReleaseBuffer(f->buffers[i]);
@@ -470,7 +470,7 @@ cscan_loader_release(int slot)
 
 	if (!f->failed)
 	{
-		cscan_loader_unpin(slot);
+		cscan_loader_unpin(slot, false);
 		for (int i = f->nbuffers; i-- > 0;)
 		{
 			if (f->read[i])

@@ -329,8 +329,9 @@ cscan_pool_hold(CScanPool *pool)
 	{
 		CScanSlot  *s = &pool->slots[i];
 
+		/* The next loads need some of the budget, too. */
 		if (s->table != CSCAN_NONE && !s->held &&
-			pool->state->used + s->target <= pool->state->budget &&
+			pool->state->used + 4 * s->target <= pool->state->budget &&
 			wanted_or_in_use(pool, i))
 		{
 			s->held = true;

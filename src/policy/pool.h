@@ -131,6 +131,7 @@ typedef enum CScanActionKind
 {
 	CSCAN_ACT_NOTHING,
 	CSCAN_ACT_EVICT,			/* slot has been freed: let go of its frames */
+	CSCAN_ACT_UNPIN,			/* slot is no longer held, but stays */
 	CSCAN_ACT_LOAD				/* slot has been taken: load these blocks */
 } CScanActionKind;
 

@@ -156,6 +156,17 @@ loaded_for(const CScanPool *pool, int scan, uint32_t chunk)
 	return best;
 }
 
+static void
+unpin(CScanPool *pool, int slot, CScanAction *act)
+{
+	act->kind = CSCAN_ACT_UNPIN;
+	act->slot = slot;
+	act->table = pool->slots[slot].table;
+	act->chunk = pool->slots[slot].chunk;
+	pool->slots[slot].held = false;
+	pool->state->used -= pool->slots[slot].target;
+}
+
 /* Load the next chunk for that scan, or make room for it, if that can be. */
 static void
 serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
@@ -192,14 +203,21 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 
 	if (slot != CSCAN_NONE && !pool->slots[slot].held)
 	{
-		/* Its blocks may be gone: begin anew. */
-		evict(pool, slot, act);
+		/* Its blocks may be gone: begin anew, when nobody reads it. */
+		if (!cscan_pool_in_use(pool, slot))
+			evict(pool, slot, act);
 		return;
 	}
-	if (state->used + (want - have) > state->budget)
-		act->slot = choose_victim(pool, scan, slot, true);
-	else if (state->total + (want - have) > Max(state->room, state->budget))
+	if (state->total + (want - have) > Max(state->room, state->budget))
 		act->slot = choose_victim(pool, scan, slot, false);
+	else if (state->used + (want - have) > state->budget)
+	{
+		/* There is room, but too much is pinned. */
+		act->slot = choose_victim(pool, scan, slot, true);
+		if (act->slot != CSCAN_NONE)
+			unpin(pool, act->slot, act);
+		return;
+	}
 	else if (slot != CSCAN_NONE)
 		act->slot = slot;
 	else
@@ -266,5 +284,6 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 		serve(pool, scan, now, act);
 		tried |= 1u << pool->scans[scan].policy;
 	}
-	pool->state->room_for = act->kind == CSCAN_ACT_EVICT ? scan : CSCAN_NONE;
+	pool->state->room_for = act->kind == CSCAN_ACT_EVICT || act->kind == CSCAN_ACT_UNPIN ?
+		scan : CSCAN_NONE;
 }

@@ -191,7 +191,7 @@ decide(CScanPool *pool, uint64_t now)
 
 	do
 		cscan_pool_decide(pool, now, &act);
-	while (act.kind == CSCAN_ACT_EVICT);
+	while (act.kind == CSCAN_ACT_EVICT || act.kind == CSCAN_ACT_UNPIN);
 	return act;
 }
 

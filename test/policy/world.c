@@ -385,6 +385,13 @@ manage(World *world)
 				wrong(world, NULL, "a chunk was evicted that is used or in flight");
 			continue;
 		}
+		if (act.kind == CSCAN_ACT_UNPIN)
+		{
+			trace(world, "unpin", act.slot, (int) act.chunk);
+			if (used[act.slot])
+				wrong(world, NULL, "a chunk was unpinned that is used or in flight");
+			continue;
+		}
 		trace(world, "load", act.scan, (int) act.chunk);
 		if (act.nblocks == 0 || !cscan_pool_in_flight(world->pool, act.slot))
 			wrong(world, NULL, "a load of nothing");
