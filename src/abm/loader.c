@@ -220,6 +220,8 @@ forget_reads(CScanFrames *f)
  * Advice is given on a whole run of blocks, which the storage manager of these
  * versions cannot: its advice on single blocks becomes single small reads.
  */
+#define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
+
 static File advice_file = -1;
 static RelFileLocator advice_locator;
 static BlockNumber advice_segment;
@@ -256,6 +258,9 @@ advise(RelFileLocator locator, BlockNumber first, int nblocks)
 			advice_locator = locator;
 			advice_segment = segment;
 		}
+
+		/* In pieces: the kernel takes no longer ones, and drops the rest. */
+		n = Min(n, ADVICE_BLOCKS);
 		(void) FilePrefetch(advice_file, (off_t) (first % RELSEG_SIZE) * BLCKSZ,
 							(off_t) n * BLCKSZ, WAIT_EVENT_DATA_FILE_PREFETCH);
 		first += n;
