@@ -23,7 +23,7 @@ PG_MODULE_MAGIC;
 
 bool		cscan_enabled = true;
 int			cscan_policy = CSCAN_POLICY_RELEVANCE;
-int			cscan_chunk_size = 2048;
+int			cscan_chunk_size = 4096;
 double		cscan_buffer_share = 0.5;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
@@ -103,7 +103,7 @@ define_server_settings(void)
 							"Sets the size of a chunk, the unit of scheduling and of I/O.",
 							"The chunks of a small pool are smaller, those of a very large table larger.",
 							&cscan_chunk_size,
-							2048, 64, 262144,
+							4096, 64, 262144,
 							PGC_POSTMASTER,
 							GUC_UNIT_KB,
 							NULL, NULL, NULL);
