@@ -60,7 +60,7 @@
 #define cscan_relation_locator(rel) ((rel)->rd_locator)
 #endif
 
-/* 17: backend ids became process numbers; 18: MyProcNumber's smgropen kept it */
+/* 17: backend ids became process numbers */
 static inline SMgrRelation
 cscan_smgropen(RelFileLocator locator)
 {
@@ -68,6 +68,20 @@ cscan_smgropen(RelFileLocator locator)
 	return smgropen(locator, InvalidBackendId);
 #else
 	return smgropen(locator, INVALID_PROC_NUMBER);
+#endif
+}
+
+/*
+ * After an error outside of a transaction: give up I/O that was begun.  16 and
+ * 17 leave that to the resource owner.
+ */
+static inline void
+cscan_abort_io(void)
+{
+#if PG_VERSION_NUM < 160000
+	AbortBufferIO();
+#elif PG_VERSION_NUM >= 180000
+	pgaio_error_cleanup();
 #endif
 }
 
@@ -82,7 +96,7 @@ cscan_smgr_forget_all(void)
 #endif
 }
 
-/* 16: the access method of a page is told by the caller's slot operations */
+/* 16: a custom scan says itself what kind of slot it fills */
 #define CSCAN_HAVE_SLOT_OPS			(PG_VERSION_NUM >= 160000)
 
 /* 18: ExecScan can be inlined for a node's own mix of qual and projection */

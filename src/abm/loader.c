@@ -86,12 +86,7 @@ cscan_loader_clean_up_error(void)
 	LWLockReleaseAll();
 	ConditionVariableCancelSleep();
 	pgstat_report_wait_end();
-#if PG_VERSION_NUM < 160000
-	AbortBufferIO();
-#endif
-#if CSCAN_HAVE_AIO
-	pgaio_error_cleanup();
-#endif
+	cscan_abort_io();
 	UnlockBuffers();
 	CurrentResourceOwner = AuxProcessResourceOwner;
 }

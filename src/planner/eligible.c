@@ -12,14 +12,13 @@
 
 #include "access/heapam.h"
 #include "access/table.h"
+#include "access/tableam.h"
 #include "access/transam.h"
 #include "catalog/catalog.h"
 #include "catalog/pg_am.h"
 
 #include "cscan.h"
 #include "planner/planner.h"
-
-extern PGDLLIMPORT bool synchronize_seqscans;
 
 static bool
 large_enough(Relation rel)

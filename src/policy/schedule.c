@@ -127,13 +127,20 @@ choose_victim(const CScanPool *pool, int scan, int keep_slot, bool held)
 	return CSCAN_NONE;
 }
 
+/* Make the action one on what is in this slot. */
 static void
-evict(CScanPool *pool, int slot, CScanAction *act)
+name_slot(const CScanPool *pool, CScanActionKind kind, int slot, CScanAction *act)
 {
-	act->kind = CSCAN_ACT_EVICT;
+	act->kind = kind;
 	act->slot = slot;
 	act->table = pool->slots[slot].table;
 	act->chunk = pool->slots[slot].chunk;
+}
+
+static void
+evict(CScanPool *pool, int slot, CScanAction *act)
+{
+	name_slot(pool, CSCAN_ACT_EVICT, slot, act);
 	cscan_pool_drop(pool, slot);
 }
 
@@ -159,10 +166,7 @@ loaded_for(const CScanPool *pool, int scan, uint32_t chunk)
 static void
 unpin(CScanPool *pool, int slot, CScanAction *act)
 {
-	act->kind = CSCAN_ACT_UNPIN;
-	act->slot = slot;
-	act->table = pool->slots[slot].table;
-	act->chunk = pool->slots[slot].chunk;
+	name_slot(pool, CSCAN_ACT_UNPIN, slot, act);
 	pool->slots[slot].held = false;
 	pool->state->used -= pool->slots[slot].target;
 }

@@ -18,13 +18,14 @@
  * A table's life, as the ABM sees it:
  *
  *		WANTED ---> LOCKING ---> LOCKED ---> RELEASING ---> (gone)
- *		   ^           |            |            |
- *		   +-----------+-- REFUSED <+            v
- *		   the heavyweight lock is not to be    back to WANTED, if a scan
- *		   had, or somebody waits for it        came meanwhile
+ *		   ^        |  ^  |         |            ^
+ *		   |        |  |  v         |            |
+ *		   +--------+  REFUSED <----+		no scan is left
+ *		all scans		the heavyweight lock is not to be
+ *		are stalled		had, or somebody waits for it
  *
- * Only the ABM moves a table from one state to the next.  Where it is down
- * nothing is held, and the last scan to leave removes the entry itself.
+ * Only the ABM moves a table from one state to the next.  The last scan to
+ * leave removes an entry that is WANTED: of that one nothing is held.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,7 +54,7 @@
 typedef enum CScanLockState
 {
 	CSCAN_TABLE_WANTED,			/* the ABM has still to look at it */
-	CSCAN_TABLE_LOCKING,		/* it is about to take its lock */
+	CSCAN_TABLE_LOCKING,		/* it is taking its lock, or suspending it */
 	CSCAN_TABLE_LOCKED,			/* it holds its lock */
 	CSCAN_TABLE_REFUSED,		/* it does not: scans read for themselves */
 	CSCAN_TABLE_RELEASING		/* it is letting go */
