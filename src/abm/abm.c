@@ -42,6 +42,13 @@
 /* Loads in flight: the one being waited for, and what the disk does next. */
 #define LOADS_IN_FLIGHT		2
 
+/*
+ * From storage that takes less than this for a block (us) a chunk is had again
+ * for little more than it costs to keep it: new frames, that are in no CPU's
+ * cache, for what comes next.
+ */
+#define FAST_BLOCK_TIME		10
+
 /* How often neighbours and stalled scans are looked after (us). */
 #define ROUND_TIME			10000
 
@@ -65,6 +72,7 @@ typedef struct CScanLoadInFlight
 static CScanLoadInFlight in_flight[LOADS_IN_FLIGHT];
 static int	nin_flight;			/* the oldest is the first */
 static uint64 last_finish;
+static double block_time;		/* see note_storage(); 0: not known yet */
 static uint32 wait_idle;
 static int	ncpus = 1;
 static int	loads_since_tidy;
@@ -73,19 +81,24 @@ static int	loads_since_tidy;
  * Loads
  * ------------------------------------------------------------------ */
 
-/* Wake the blocked scans that can use what is in this slot. */
-static void
+/* Wake the blocked scans that can use what is in this slot.  Are there any? */
+static bool
 wake_scans(int slot)
 {
 	const CScanSlot *s = &cscan_pool.slots[slot];
+	bool		any = false;
 
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
 		if (cscan_pool.scans[i].table == s->table && cscan_pool.scans[i].blocked &&
 			cscan_pool_wants(&cscan_pool, i, s->chunk) &&
 			cscan_pool_ready_for(&cscan_pool, slot, i))
+		{
 			ConditionVariableSignal(&cscan_scans[i].cv);
+			any = true;
+		}
 	}
+	return any;
 }
 
 static void
@@ -112,6 +125,26 @@ start_load(const CScanAction *act, uint64 now)
 	cscan_loader_start(act->slot, &cscan_tables[act->table], act->first, act->nblocks, offset);
 }
 
+/*
+ * A load for which a scan had to wait took so long for each block (us).  Others
+ * tell nothing of the storage: while nobody waited, the kernel may have read
+ * ahead.
+ */
+static void
+note_storage(double time)
+{
+	if (block_time == 0)
+		block_time = time;
+	else
+		block_time += (time - block_time) / 8.0;
+}
+
+static bool
+storage_is_fast(void)
+{
+	return block_time > 0 && block_time < FAST_BLOCK_TIME;
+}
+
 /* Finish the load at that place of in_flight[]. */
 static void
 finish_load(int n)
@@ -120,6 +153,7 @@ finish_load(int n)
 	uint32		blocks_read;
 	bool		ok;
 	uint64		now;
+	uint64		duration = 0;
 	CScanStats *stats = &cscan_shared->stats[load.policy];
 	CScanSharedTable *table;
 
@@ -131,14 +165,17 @@ finish_load(int n)
 	cscan_lock();
 	now = cscan_now();
 	table = &cscan_tables[cscan_pool.slots[load.slot].table];
-	cscan_pool_loaded(&cscan_pool, load.slot, now,
-					  blocks_read > 0 ? now - Max(load.started, last_finish) : 0,
-					  !ok, ok && blocks_read == 0);
+
+	if (blocks_read > 0)
+		duration = now - Max(load.started, last_finish);
+	cscan_pool_loaded(&cscan_pool, load.slot, now, duration, !ok,
+					  ok && (blocks_read == 0 || storage_is_fast()));
 	stats->chunks_loaded++;
 	stats->blocks_read += blocks_read;
 	table->chunks_loaded++;
 	table->blocks_read += blocks_read;
-	wake_scans(load.slot);
+	if (wake_scans(load.slot) && blocks_read > 0)
+		note_storage((double) duration / blocks_read);
 	cscan_unlock();
 	last_finish = now;
 	loads_since_tidy++;
@@ -660,6 +697,12 @@ main_loop(void)
 		worked = run_scheduler();
 		if (nin_flight > 0)
 		{
+			/* Somebody may need the next one before this one is complete. */
+			while (cscan_loader_step(in_flight[0].slot))
+			{
+				if (!cscan_shared->abm_idle)
+					(void) run_scheduler();
+			}
 			finish_load(0);
 			continue;
 		}

@@ -21,6 +21,7 @@
 extern void cscan_loader_init(void);
 extern void cscan_loader_start(int slot, const CScanSharedTable *table,
 							   BlockNumber first, uint32 nblocks, uint32 offset);
+extern bool cscan_loader_step(int slot);
 extern bool cscan_loader_finish(int slot, uint32 *blocks_read);
 extern void cscan_loader_release(int slot);
 extern void cscan_loader_unpin(int slot, bool wanted);

@@ -14,6 +14,10 @@
  *		17		advice and vectored reads; finishing reads them
  *		18, 19	asynchronous reads; finishing waits for them
  *
+ * A load that goes on where the last one ended needs no advice: the kernel has
+ * read ahead by itself, and at less cost, as it puts what it reads by itself
+ * into large pages.
+ *
  * Every read that was started is waited for, whatever happens: with io_uring
  * one that nobody waits for keeps its buffers pinned.
  *
@@ -35,6 +39,12 @@
 #include "utils/resowner.h"
 
 #include "abm/abm.h"
+
+/* Advice is given in pieces: the kernel takes no longer ones, and drops the rest. */
+#define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
+
+/* So many blocks are read before the manager looks up again. */
+#define BLOCKS_AT_ONCE	ADVICE_BLOCKS
 
 #if CSCAN_HAVE_VECTORED_IO
 typedef struct CScanRead
@@ -58,7 +68,8 @@ typedef struct CScanFrames
 	BlockNumber first;			/* first block of the load */
 	int			offset;			/* its place in buffers[] */
 	int			nblocks;		/* blocks in the load, 0: none in flight */
-	bool		failed;			/* it could not even be started */
+	bool		failed;			/* something of it went wrong */
+	int			nfinished;		/* reads finished: blocks, or elements of reads[] */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
@@ -67,6 +78,10 @@ typedef struct CScanFrames
 
 static CScanFrames *frames;
 static MemoryContext loader_context;
+
+/* What follows the load that was started last. */
+static RelFileLocator next_locator;
+static BlockNumber next_block;
 
 void
 cscan_loader_init(void)
@@ -125,7 +140,7 @@ make_room(CScanFrames *f, int nbuffers)
 #if CSCAN_HAVE_VECTORED_IO
 
 static void
-start_reads(CScanFrames *f)
+start_reads(CScanFrames *f, bool sequential)
 {
 	SMgrRelation smgr = cscan_smgropen(f->locator);
 	int			done = 0;
@@ -155,7 +170,7 @@ start_reads(CScanFrames *f)
 #endif
 		read->op.forknum = MAIN_FORKNUM;
 		if (StartReadBuffers(&read->op, &f->buffers[f->offset + done],
-							 f->first + done, &n, READ_BUFFERS_ISSUE_ADVICE))
+							 f->first + done, &n, sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
 		{
 			read->started = true;
 			f->nreads++;
@@ -174,30 +189,22 @@ start_reads(CScanFrames *f)
 	}
 }
 
+/* Finish one of them. */
 static void
-finish_reads(CScanFrames *f)
+finish_read(CScanFrames *f)
 {
-	for (int i = 0; i < f->nreads; i++)
-	{
-		if (f->reads[i].started)
-		{
-			/* Not again if this one fails. */
-			f->reads[i].started = false;
-			WaitReadBuffers(&f->reads[i].op);
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
+	CScanRead  *read = &f->reads[f->nfinished++];
+
+	/* Not again if this one fails. */
+	read->started = false;
+	WaitReadBuffers(&read->op);
 }
 
+/* What was started must be finished, come what may. */
 static bool
 reads_left(const CScanFrames *f)
 {
-	for (int i = 0; i < f->nreads; i++)
-	{
-		if (f->reads[i].started)
-			return true;
-	}
-	return false;
+	return f->nfinished < f->nreads;
 }
 
 static void
@@ -207,6 +214,7 @@ forget_reads(CScanFrames *f)
 		pfree(f->reads);
 	f->reads = NULL;
 	f->nreads = 0;
+	f->nfinished = 0;
 }
 
 #else							/* 15, 16 */
@@ -215,7 +223,7 @@ forget_reads(CScanFrames *f)
  * Advice is given on a whole run of blocks, which the storage manager of these
  * versions cannot: its advice on single blocks becomes single small reads.
  */
-#define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
+
 
 static File advice_file = -1;
 static RelFileLocator advice_locator;
@@ -254,7 +262,6 @@ advise(RelFileLocator locator, BlockNumber first, int nblocks)
 			advice_segment = segment;
 		}
 
-		/* In pieces: the kernel takes no longer ones, and drops the rest. */
 		n = Min(n, ADVICE_BLOCKS);
 		(void) FilePrefetch(advice_file, (off_t) (first % RELSEG_SIZE) * BLCKSZ,
 							(off_t) n * BLCKSZ, WAIT_EVENT_DATA_FILE_PREFETCH);
@@ -264,36 +271,40 @@ advise(RelFileLocator locator, BlockNumber first, int nblocks)
 }
 
 static void
-start_reads(CScanFrames *f)
+start_reads(CScanFrames *f, bool sequential)
 {
 	/* What is in shared buffers needs no advice; a look at the ends will do. */
-	if (!cscan_in_buffers(f->locator, f->first) ||
-		!cscan_in_buffers(f->locator, f->first + f->nblocks - 1))
+	if (!sequential &&
+		(!cscan_in_buffers(f->locator, f->first) ||
+		 !cscan_in_buffers(f->locator, f->first + f->nblocks - 1)))
 		advise(f->locator, f->first, f->nblocks);
 }
 
+/* Read some of them. */
 static void
-finish_reads(CScanFrames *f)
+finish_read(CScanFrames *f)
 {
-	for (int i = 0; i < f->nblocks; i++)
+	int			end = Min(f->nblocks, f->nfinished + BLOCKS_AT_ONCE);
+
+	while (f->nfinished < end)
 	{
 		int64		before = pgBufferUsage.shared_blks_read;
-		int			n = f->offset + i;
+		int			n = f->offset + f->nfinished;
 
-		f->buffers[n] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM, f->first + i,
+		f->buffers[n] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM,
+												  f->first + f->nfinished,
 												  RBM_NORMAL, NULL, f->permanent);
 		f->read[n] = pgBufferUsage.shared_blks_read != before;
 		f->nbuffers = n + 1;
-		if (i % 16 == 15)
-			CHECK_FOR_INTERRUPTS();
+		f->nfinished++;
 	}
 }
 
+/* After a failure the rest of the chunk is of no use. */
 static bool
 reads_left(const CScanFrames *f)
 {
-	(void) f;
-	return false;
+	return !f->failed && f->nfinished < f->nblocks;
 }
 
 static void
@@ -314,8 +325,12 @@ cscan_loader_start(int slot, const CScanSharedTable *table,
 {
 	CScanFrames *f = &frames[slot];
 	MemoryContext old_context = CurrentMemoryContext;
+	bool		sequential = first == next_block &&
+		RelFileLocatorEquals(table->locator, next_locator);
 
 	Assert(f->nblocks == 0);
+	next_locator = table->locator;
+	next_block = first + nblocks;
 	make_room(f, offset + nblocks);
 	if (f->owner == NULL)
 	{
@@ -327,12 +342,13 @@ cscan_loader_start(int slot, const CScanSharedTable *table,
 	f->first = first;
 	f->offset = offset;
 	f->nblocks = nblocks;
+	f->nfinished = 0;
 	f->failed = false;
 
 	CurrentResourceOwner = f->owner;
 	PG_TRY();
 	{
-		start_reads(f);
+		start_reads(f, sequential);
 	}
 	PG_CATCH();
 	{
@@ -353,6 +369,35 @@ delete_owner(CScanFrames *f)
 }
 
 /*
+ * Do some of what is left of a load: read, or wait for, 128 kB or so.  Returns
+ * false if nothing is left; then cscan_loader_finish() will not wait.
+ */
+bool
+cscan_loader_step(int slot)
+{
+	CScanFrames *f = &frames[slot];
+	MemoryContext old_context = CurrentMemoryContext;
+
+	if (f->nblocks == 0 || !reads_left(f))
+		return false;
+
+	CurrentResourceOwner = f->owner;
+	PG_TRY();
+	{
+		finish_read(f);
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		report_and_clean_up(old_context);
+		f->failed = true;
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = AuxProcessResourceOwner;
+	return true;
+}
+
+/*
  * Wait for a load.  Returns false if it failed: then all of the slot's pins
  * are gone.  *blocks_read is set to the number of blocks read from storage.
  */
@@ -360,30 +405,13 @@ bool
 cscan_loader_finish(int slot, uint32 *blocks_read)
 {
 	CScanFrames *f = &frames[slot];
-	MemoryContext old_context = CurrentMemoryContext;
 	bool		failed;
 
 	*blocks_read = 0;
 	if (f->nblocks == 0)
 		return true;
-
-	CurrentResourceOwner = f->owner;
-	do
-	{
-		PG_TRY();
-		{
-			if (!f->failed || reads_left(f))
-				finish_reads(f);
-		}
-		PG_CATCH();
-		{
-			report_and_clean_up(old_context);
-			CurrentResourceOwner = f->owner;
-			f->failed = true;
-		}
-		PG_END_TRY();
-	} while (reads_left(f));
-	CurrentResourceOwner = AuxProcessResourceOwner;
+	while (cscan_loader_step(slot))
+		;
 	forget_reads(f);
 
 	failed = f->failed;

@@ -249,12 +249,12 @@ cscan_pool_take(CScanPool *pool, int scan, uint64_t now, uint32_t *chunk)
 
 void
 cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now, uint64_t duration,
-				  bool failed, bool cached)
+				  bool failed, bool cheap)
 {
 	CScanSlot  *s = &pool->slots[slot];
 
-	/* A top-up of a chunk that was read from storage is worth keeping. */
-	s->cached = cached && (s->nblocks == 0 || s->cached);
+	/* A top-up does not make the whole chunk cheap. */
+	s->cheap = cheap && (s->nblocks == 0 || s->cheap);
 	s->failed = failed;
 	s->nblocks = s->target;
 	s->stamp = now;
@@ -290,7 +290,7 @@ cscan_pool_useless(CScanPool *pool)
 	{
 		CScanSlot  *s = &pool->slots[i];
 
-		if (s->table != CSCAN_NONE && (s->cached || s->failed) &&
+		if (s->table != CSCAN_NONE && (s->cheap || s->failed) &&
 			!cscan_pool_in_flight(pool, i) && !cscan_pool_in_use(pool, i) &&
 			cscan_pool_interested(pool, s->table, s->chunk) == 0)
 			return i;

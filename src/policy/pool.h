@@ -96,7 +96,7 @@ typedef struct CScanSlot
 	uint32_t	nblocks;		/* blocks of the chunk that are loaded */
 	uint32_t	target;			/* > nblocks: so many will be, in flight */
 	bool		failed;			/* not loaded: its readers read it themselves */
-	bool		cached;			/* was all in memory before: no use in keeping */
+	bool		cheap;			/* quickly had again: no use in keeping */
 	bool		held;			/* pinned, or about to be */
 	int32_t		trigger;		/* scan it was loaded for, until handed out */
 	uint64_t	stamp;			/* handed out, or else loaded, at (us) */
@@ -188,7 +188,7 @@ extern void cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act);
 
 /* A load has ended.  duration in us, 0 if it should not count. */
 extern void cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now,
-							  uint64_t duration, bool failed, bool cached);
+							  uint64_t duration, bool failed, bool cheap);
 
 /* Forget what a slot holds; whoever reads it goes on without. */
 extern void cscan_pool_drop(CScanPool *pool, int slot);

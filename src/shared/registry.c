@@ -89,11 +89,17 @@ wake_abm(Latch *latch)
 		SetLatch(latch);
 }
 
-/* The latch to set after the lock has been released; call with it held. */
+/*
+ * The latch to set after the lock has been released; call with it held.  One
+ * who tells is enough.
+ */
 static Latch *
 abm_to_wake(void)
 {
-	return cscan_shared->abm_idle ? cscan_shared->abm_latch : NULL;
+	Latch	   *latch = cscan_shared->abm_idle ? cscan_shared->abm_latch : NULL;
+
+	cscan_shared->abm_idle = false;
+	return latch;
 }
 
 CScanRegistration *
