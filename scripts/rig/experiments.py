@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 from . import data
-from .limits import MB, drop_page_cache, open_limit, touch_shared_memory
+from .limits import MB, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
 from .progress import note
 from .workload import FAST, VARIANTS, check_plan, full_scans, run_streams
 
@@ -111,6 +111,8 @@ class Rig:
             options['debug_io_direct'] = 'data'
         self.limit.apply(None, None)
         self.cluster.start({**options, **self.settings.extra}, self.limit)
+        if not bandwidth:
+            use_free_memory()
         shared = touch_shared_memory(self.limit) if page_cache else None
         # The limits come last, so that starting is quick and shared memory has its place.
         self.limit.apply(bandwidth, shared + page_cache + BACKENDS if shared else None)

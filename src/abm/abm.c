@@ -47,7 +47,7 @@
  * for little more than it costs to keep it: new frames, that are in no CPU's
  * cache, for what comes next.
  */
-#define FAST_BLOCK_TIME		10
+#define FAST_BLOCK_TIME		20
 
 /* How often neighbours and stalled scans are looked after (us). */
 #define ROUND_TIME			10000
