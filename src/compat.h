@@ -15,6 +15,7 @@
 
 #include "access/heapam.h"
 #include "access/relscan.h"
+#include "access/tableam.h"
 #include "catalog/pg_class.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
@@ -231,6 +232,17 @@ cscan_buffer_is_next(Buffer buffer, RelFileLocator locator, BlockNumber block)
 	(void) buffer;
 	(void) locator;
 	(void) block;
+#endif
+}
+
+/* 19: a parallel scan has flags */
+static inline TableScanDesc
+cscan_beginscan_parallel(Relation rel, ParallelTableScanDesc pscan)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_parallel(rel, pscan, 0);
+#else
+	return table_beginscan_parallel(rel, pscan);
 #endif
 }
 

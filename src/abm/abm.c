@@ -107,7 +107,7 @@ wake_table(int table)
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
 		if (cscan_pool.scans[i].table == table)
-			ConditionVariableSignal(&cscan_scans[i].cv);
+			ConditionVariableBroadcast(&cscan_scans[i].cv);
 	}
 }
 

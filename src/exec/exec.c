@@ -14,7 +14,7 @@
  *
  * Invariant: every chunk is taken exactly once.  The node keeps its own list
  * of the chunks that it has taken and holds whatever the registry says
- * against it.
+ * against it.  What several processes do together is in parallel.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,6 +45,11 @@ static const CustomExecMethods exec_methods = {
 	.ExecCustomScan = exec_scan,
 	.EndCustomScan = end_scan,
 	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = cscan_parallel_estimate,
+	.InitializeDSMCustomScan = cscan_parallel_initialize,
+	.ReInitializeDSMCustomScan = cscan_parallel_reinitialize,
+	.InitializeWorkerCustomScan = cscan_parallel_attach,
+	.ShutdownCustomScan = cscan_parallel_shutdown,
 	.ExplainCustomScan = cscan_explain,
 };
 
@@ -69,14 +74,20 @@ create_state(CustomScan *cscan)
 static void
 set_chunk(CScanState *node, uint32 chunk)
 {
-	MemoryContext old;
+	bool		again;
 
-	if (chunk >= node->nchunks || bms_is_member((int) chunk, node->done))
+	if (node->parallel)
+		again = !cscan_parallel_claim(node, chunk);
+	else
+	{
+		MemoryContext old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
+
+		again = bms_is_member((int) chunk, node->done);
+		node->done = bms_add_member(node->done, (int) chunk);
+		MemoryContextSwitchTo(old);
+	}
+	if (chunk >= node->nchunks || again)
 		elog(ERROR, "chunk %u of %u was handed out twice", chunk, node->nchunks);
-
-	old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
-	node->done = bms_add_member(node->done, (int) chunk);
-	MemoryContextSwitchTo(old);
 
 	/* What the first rows came from has been read already. */
 	node->next_block = Max(chunk * node->chunk_blocks, node->head);
@@ -96,9 +107,22 @@ read_head(CScanState *node)
 	node->head = Min(node->nblocks, cscan_shared->preferred_chunk_blocks);
 	node->next_block = 0;
 	node->end_block = node->head;
-	node->chunks_total++;
-	node->chunks_self++;
+	node->counts.chunks++;
+	node->counts.self++;
 	return true;
+}
+
+/* Register, if possible, the blocks from "head" on, of "nblocks". */
+void
+cscan_exec_register(CScanState *node)
+{
+	/* The plan may be older than the wish for physical order. */
+	if (synchronize_seqscans)
+		node->reg = cscan_registry_register(node->css.ss.ss_currentRelation,
+											node->nblocks, node->head, node->policy);
+	node->chunk_blocks = node->reg ? cscan_registry_chunk_blocks(node->reg) :
+		Max(node->nblocks, 1);
+	node->nchunks = (node->nblocks + node->chunk_blocks - 1) / node->chunk_blocks;
 }
 
 /*
@@ -112,14 +136,8 @@ begin_chunks(CScanState *node)
 	node->begun = true;
 	if (node->nblocks <= node->head)
 		return false;
-
-	/* The plan may be older than the wish for physical order. */
-	if (synchronize_seqscans)
-		node->reg = cscan_registry_register(node->css.ss.ss_currentRelation,
-											node->nblocks, node->head, node->policy);
-	node->chunk_blocks = node->reg ? cscan_registry_chunk_blocks(node->reg) : node->nblocks;
-	node->nchunks = (node->nblocks - 1) / node->chunk_blocks + 1;
-	node->chunks_total += node->nchunks - node->head / node->chunk_blocks;
+	cscan_exec_register(node);
+	node->counts.chunks += node->nchunks - node->head / node->chunk_blocks;
 	return true;
 }
 
@@ -130,6 +148,14 @@ next_chunk(CScanState *node)
 	CScanDelivery how;
 	uint32		chunk;
 
+	if (node->parallel && cscan_parallel_take_head(node))
+	{
+		node->next_block = 0;
+		node->end_block = node->head;
+		node->counts.chunks++;
+		node->counts.self++;
+		return true;
+	}
 	if (!node->begun)
 	{
 		if (read_head(node))
@@ -138,7 +164,7 @@ next_chunk(CScanState *node)
 			return false;
 		if (node->reg == NULL)
 		{
-			node->chunks_self++;
+			node->counts.self++;
 			set_chunk(node, 0);
 			return true;
 		}
@@ -146,23 +172,26 @@ next_chunk(CScanState *node)
 	if (node->reg == NULL)
 		return false;
 
-	how = cscan_registry_next(node->reg, &chunk, &node->waited);
+	how = cscan_registry_next(node->reg, &chunk, &node->counts.waited);
 	switch (how)
 	{
 		case CSCAN_FINISHED:
-			cscan_registry_leave(node->reg);
-			node->reg = NULL;
+			/* The owner's helpers may still be reading. */
+			if (!node->leader)
+				cscan_exec_leave(node);
 			return false;
 		case CSCAN_RESIDENT:
-			node->chunks_resident++;
+			node->counts.resident++;
 			break;
 		case CSCAN_LOADED:
-			node->chunks_loaded++;
+			node->counts.loaded++;
 			break;
 		case CSCAN_SELF_READ:
-			node->chunks_self++;
+			node->counts.self++;
 			break;
 	}
+	if (node->parallel)
+		cscan_parallel_count(node);
 	set_chunk(node, chunk);
 	return true;
 }
@@ -181,6 +210,11 @@ begin_heap_scan(CScanState *node)
 {
 	ScanState  *ss = &node->css.ss;
 
+	if (node->parallel)
+	{
+		node->scan = cscan_parallel_begin(node);
+		return;
+	}
 	node->nblocks = RelationGetNumberOfBlocks(ss->ss_currentRelation);
 	if (!node->first_rows)
 	{
@@ -194,7 +228,7 @@ begin_heap_scan(CScanState *node)
 									   0, NULL, true, node->plain);
 	if (node->plain)
 	{
-		node->chunks_total = node->chunks_self = 1;
+		node->counts.chunks = node->counts.self = 1;
 		node->nblocks = ((HeapScanDesc) node->scan)->rs_nblocks;
 	}
 	else
@@ -376,20 +410,29 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	choose_exec(node);
 }
 
-/* Give back all that a scan holds; what it counted stays. */
+void
+cscan_exec_leave(CScanState *node)
+{
+	if (node->reg)
+		cscan_registry_leave(node->reg);
+	node->reg = NULL;
+}
+
+/*
+ * Give back all that a scan holds; what it counted stays.  The registration of
+ * a parallel scan is begun, and begun anew, by parallel.c.
+ */
 static void
 leave(CScanState *node)
 {
-	if (node->reg)
-	{
-		cscan_registry_leave(node->reg);
-		node->reg = NULL;
-	}
+	if (!node->leader)
+		cscan_exec_leave(node);
 	bms_free(node->done);
 	node->done = NULL;
 	node->begun = false;
 	node->finished = false;
-	node->head = 0;
+	if (!node->parallel)
+		node->head = 0;
 	node->next_block = node->end_block = 0;
 }
 
@@ -407,7 +450,7 @@ rescan(CustomScanState *css)
 		 */
 		table_rescan(node->scan, NULL);
 		if (node->plain)
-			node->chunks_total = ++node->chunks_self;
+			node->counts.chunks = ++node->counts.self;
 		else
 			((HeapScanDesc) node->scan)->rs_ntuples = 0;
 	}
@@ -419,6 +462,7 @@ end_scan(CustomScanState *css)
 {
 	CScanState *node = (CScanState *) css;
 
+	cscan_parallel_shutdown(css);
 	leave(node);
 	if (node->scan)
 	{

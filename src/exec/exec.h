@@ -10,6 +10,7 @@
 
 #include "compat.h"
 
+#include "access/parallel.h"
 #include "nodes/extensible.h"
 
 #include "shared/registry.h"
@@ -22,6 +23,19 @@ typedef enum CScanPrivate
 } CScanPrivate;
 
 extern const CustomScanMethods cscan_scan_methods;
+
+/* What the processes of a parallel scan share, see parallel.c. */
+typedef struct CScanParallel CScanParallel;
+
+/* Counted for EXPLAIN ANALYZE, over all rescans */
+typedef struct CScanCounts
+{
+	uint64		chunks;
+	uint64		resident;
+	uint64		loaded;
+	uint64		self;
+	uint64		waited;			/* us */
+} CScanCounts;
 
 typedef struct CScanState
 {
@@ -45,13 +59,29 @@ typedef struct CScanState
 	BlockNumber next_block;
 	BlockNumber end_block;
 
-	/* For EXPLAIN ANALYZE, over all rescans */
-	uint64		chunks_total;
-	uint64		chunks_resident;
-	uint64		chunks_loaded;
-	uint64		chunks_self;
-	uint64		waited;			/* us */
+	CScanParallel *parallel;	/* NULL: this process is alone */
+	bool		leader;			/* of the parallel scan */
+
+	CScanCounts counts;			/* of this process */
+	CScanCounts others;			/* of others, as far as they are known */
 } CScanState;
+
+/* exec.c */
+extern void cscan_exec_register(CScanState *node);
+extern void cscan_exec_leave(CScanState *node);
+
+/* parallel.c */
+extern Size cscan_parallel_estimate(CustomScanState *css, ParallelContext *pcxt);
+extern void cscan_parallel_initialize(CustomScanState *css, ParallelContext *pcxt,
+									  void *coordinate);
+extern void cscan_parallel_reinitialize(CustomScanState *css, ParallelContext *pcxt,
+										void *coordinate);
+extern void cscan_parallel_attach(CustomScanState *css, shm_toc *toc, void *coordinate);
+extern void cscan_parallel_shutdown(CustomScanState *css);
+extern TableScanDesc cscan_parallel_begin(CScanState *node);
+extern bool cscan_parallel_take_head(CScanState *node);
+extern bool cscan_parallel_claim(CScanState *node, uint32 chunk);
+extern void cscan_parallel_count(CScanState *node);
 
 /* explain.c */
 extern void cscan_explain(CustomScanState *node, List *ancestors, ExplainState *es);

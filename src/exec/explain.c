@@ -18,10 +18,14 @@ cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	if (!es->analyze)
 		return;
 	ExplainPropertyText("CScan Policy", cscan_policies[node->policy]->name, es);
-	ExplainPropertyUInteger("CScan Chunks", NULL, node->chunks_total, es);
-	ExplainPropertyUInteger("CScan Chunks Resident", NULL, node->chunks_resident, es);
-	ExplainPropertyUInteger("CScan Chunks Loaded", NULL, node->chunks_loaded, es);
-	ExplainPropertyUInteger("CScan Chunks Self-Read", NULL, node->chunks_self, es);
+	ExplainPropertyUInteger("CScan Chunks", NULL, node->counts.chunks + node->others.chunks, es);
+	ExplainPropertyUInteger("CScan Chunks Resident", NULL,
+							node->counts.resident + node->others.resident, es);
+	ExplainPropertyUInteger("CScan Chunks Loaded", NULL,
+							node->counts.loaded + node->others.loaded, es);
+	ExplainPropertyUInteger("CScan Chunks Self-Read", NULL,
+							node->counts.self + node->others.self, es);
 	if (es->timing)
-		ExplainPropertyFloat("CScan Wait Time", "ms", node->waited / 1000.0, 3, es);
+		ExplainPropertyFloat("CScan Wait Time", "ms",
+							 (node->counts.waited + node->others.waited) / 1000.0, 3, es);
 }

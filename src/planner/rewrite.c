@@ -9,8 +9,7 @@
  * enable_seqscan governs both.
  *
  * Left alone: whatever a SCROLL cursor reads (the planner has decided already
- * that the plan can go backward), parallel sequential scans, and scans with a
- * CURRENT OF.
+ * that the plan can go backward), and scans with a CURRENT OF.
  *
  * On the way down it is noted whether only the first rows may be wanted.
  *
@@ -84,7 +83,7 @@ rewrite_seqscan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 	RangeTblEntry *rte = rt_fetch(scan->scanrelid, ctx->stmt->rtable);
 	CustomScan *cscan;
 
-	if (plan->parallel_aware || rte->rtekind != RTE_RELATION ||
+	if (rte->rtekind != RTE_RELATION ||
 		has_current_of((Node *) plan->qual, NULL) ||
 		cscan_planner_why_not(rte->relid) != NULL)
 		return plan;

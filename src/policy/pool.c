@@ -36,17 +36,20 @@ map_clear(uint64_t *map, uint32_t n)
 }
 
 void
-cscan_pool_init(CScanPool *pool, int max_scans, int max_slots)
+cscan_pool_init(CScanPool *pool, int max_scans, int max_slots, int max_helpers)
 {
 	memset(pool->state, 0, sizeof(*pool->state));
 	pool->state->max_scans = max_scans;
 	pool->state->max_slots = max_slots;
+	pool->state->max_helpers = max_helpers;
 	pool->state->room_for = CSCAN_NONE;
 	pool->state->load_time = 10000.0;
 
 	memset(pool->scans, 0, sizeof(CScanInterest) * max_scans);
 	memset(pool->tables, 0, sizeof(CScanTable) * max_scans);
 	memset(pool->slots, 0, sizeof(CScanSlot) * max_slots);
+	if (max_helpers > 0)
+		memset(pool->helpers, 0, sizeof(CScanHelper) * max_helpers);
 	memset(pool->wanted, 0, sizeof(uint64_t) * CSCAN_MAP_WORDS * max_scans);
 	memset(pool->resident, 0, sizeof(uint64_t) * CSCAN_MAP_WORDS * max_scans);
 
@@ -154,7 +157,8 @@ cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
 	if (cscan_pool_wants(pool, scan, chunk))
 	{
 		map_clear(WANTED(pool, scan), chunk);
-		pool->scans[scan].needed--;
+		if (--pool->scans[scan].needed == 0)
+			pool->scans[scan].blocked = false;	/* whoever waits, waits in vain */
 	}
 }
 
@@ -166,6 +170,14 @@ cscan_pool_unregister(CScanPool *pool, int scan)
 
 	pool->scans[scan].table = CSCAN_NONE;
 	t->nscans--;
+	for (int i = 0; i < pool->state->max_helpers && pool->scans[scan].nhelpers > 0; i++)
+	{
+		if (pool->helpers[i].used && pool->helpers[i].scan == scan)
+		{
+			pool->helpers[i].scan = pool->helpers[i].in_use = CSCAN_NONE;
+			pool->scans[scan].nhelpers--;
+		}
+	}
 
 	t->nblocks = 0;
 	for (int i = 0; i < pool->state->max_scans; i++)
@@ -181,33 +193,83 @@ cscan_pool_unregister(CScanPool *pool, int scan)
 }
 
 int
-cscan_pool_choose(CScanPool *pool, int scan, uint64_t now)
+cscan_pool_join(CScanPool *pool, int scan)
+{
+	for (int i = 0; i < pool->state->max_helpers; i++)
+	{
+		CScanHelper *helper = &pool->helpers[i];
+
+		if (helper->used)
+			continue;
+		helper->used = true;
+		helper->waiting = false;
+		helper->scan = scan;
+		helper->in_use = CSCAN_NONE;
+		pool->scans[scan].nhelpers++;
+		pool->state->nhelpers++;
+		return i;
+	}
+	return CSCAN_NONE;
+}
+
+/*
+ * What a process of a scan has and waits for, from now on.  The scan is blocked
+ * while any of them waits for something that can come; "since" is when the
+ * first of these asked.
+ */
+static void
+set_reader(CScanPool *pool, int scan, int helper, int in_use, bool waiting, uint64_t now)
+{
+	CScanInterest *s = &pool->scans[scan];
+
+	if (!s->blocked)
+		s->since = now;
+	if (helper == CSCAN_NONE)
+	{
+		s->in_use = in_use;
+		s->waiting = waiting;
+	}
+	else
+	{
+		pool->helpers[helper].in_use = in_use;
+		pool->helpers[helper].waiting = waiting;
+	}
+
+	s->blocked = s->waiting;
+	for (int i = 0; i < pool->state->max_helpers && s->nhelpers > 0 && !s->blocked; i++)
+		s->blocked = pool->helpers[i].used && pool->helpers[i].scan == scan &&
+			pool->helpers[i].waiting;
+	s->blocked &= (s->needed > 0);
+}
+
+void
+cscan_pool_part(CScanPool *pool, int helper)
+{
+	int			scan = pool->helpers[helper].scan;
+
+	if (scan != CSCAN_NONE)
+	{
+		set_reader(pool, scan, helper, CSCAN_NONE, false, pool->scans[scan].since);
+		pool->scans[scan].nhelpers--;
+	}
+	pool->helpers[helper].used = false;
+	pool->state->nhelpers--;
+}
+
+int
+cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now)
 {
 	CScanInterest *s = &pool->scans[scan];
 	int			slot;
 
-	s->in_use = CSCAN_NONE;
 	s->stalled = false;
-	if (s->needed == 0)
-	{
-		s->blocked = false;
-		return CSCAN_NONE;
-	}
-
-	slot = cscan_policies[s->policy]->choose_available(pool, scan);
+	slot = s->needed == 0 ? CSCAN_NONE :
+		cscan_policies[s->policy]->choose_available(pool, scan);
+	set_reader(pool, scan, helper, slot, slot == CSCAN_NONE && s->needed > 0, now);
 	if (slot == CSCAN_NONE)
-	{
-		if (!s->blocked)
-			s->since = now;
-		s->blocked = true;
 		return CSCAN_NONE;
-	}
 
 	cscan_pool_unwant(pool, scan, pool->slots[slot].chunk);
-	if (!s->blocked)
-		s->since = now;
-	s->blocked = false;
-	s->in_use = slot;
 	s->position = pool->slots[slot].chunk;
 	pool->slots[slot].stamp = now;
 	return slot;
@@ -232,18 +294,16 @@ cscan_pool_peek(const CScanPool *pool, int scan, uint32_t *chunk)
 }
 
 bool
-cscan_pool_take(CScanPool *pool, int scan, uint64_t now, uint32_t *chunk)
+cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now, uint32_t *chunk)
 {
-	CScanInterest *s = &pool->scans[scan];
-
 	if (!cscan_pool_peek(pool, scan, chunk))
 		return false;
 	cscan_pool_unwant(pool, scan, *chunk);
-	s->in_use = CSCAN_NONE;
-	s->blocked = false;
-	s->stalled = false;
-	s->since = now;
-	s->position = *chunk;
+	set_reader(pool, scan, helper, CSCAN_NONE, false, now);
+	if (!pool->scans[scan].blocked)
+		pool->scans[scan].since = now;
+	pool->scans[scan].stalled = false;
+	pool->scans[scan].position = *chunk;
 	return true;
 }
 
@@ -277,6 +337,11 @@ cscan_pool_drop(CScanPool *pool, int slot)
 	{
 		if (pool->scans[i].table != CSCAN_NONE && pool->scans[i].in_use == slot)
 			pool->scans[i].in_use = CSCAN_NONE;
+	}
+	for (int i = 0; i < pool->state->max_helpers && pool->state->nhelpers > 0; i++)
+	{
+		if (pool->helpers[i].used && pool->helpers[i].in_use == slot)
+			pool->helpers[i].in_use = CSCAN_NONE;
 	}
 	memset(s, 0, sizeof(*s));
 	s->table = CSCAN_NONE;
@@ -343,8 +408,8 @@ cscan_pool_hold(CScanPool *pool)
 }
 
 /*
- * Count, for each active scan, the chunks that it need not wait for: the one
- * in use, those ready and those in flight.
+ * Count, for each active scan, the chunks that it need not wait for: those in
+ * use, those ready and those in flight.
  */
 void
 cscan_pool_count(CScanPool *pool)
@@ -355,9 +420,18 @@ cscan_pool_count(CScanPool *pool)
 
 		if (scan->table == CSCAN_NONE)
 			continue;
-		scan->available = (scan->in_use != CSCAN_NONE);
+		scan->using = (scan->in_use != CSCAN_NONE);
 		scan->ready = 0;
 	}
+	for (int i = 0; i < pool->state->max_helpers && pool->state->nhelpers > 0; i++)
+	{
+		const CScanHelper *helper = &pool->helpers[i];
+
+		if (helper->used && helper->in_use != CSCAN_NONE)
+			pool->scans[helper->scan].using++;
+	}
+	for (int i = 0; i < pool->state->max_scans; i++)
+		pool->scans[i].available = pool->scans[i].using;
 	for (int i = 0; i < pool->state->max_slots; i++)
 	{
 		CScanSlot  *s = &pool->slots[i];
@@ -404,12 +478,19 @@ cscan_pool_wants(const CScanPool *pool, int scan, uint32_t chunk)
 	return chunk < pool->scans[scan].nchunks && map_test(WANTED(pool, scan), chunk);
 }
 
+/* Has it fewer chunks available than a limit, which is meant for one process? */
+bool
+cscan_pool_below(const CScanPool *pool, int scan, uint32_t limit)
+{
+	return pool->scans[scan].available < limit + pool->scans[scan].nhelpers;
+}
+
 /* queryStarved() */
 bool
 cscan_pool_starved(const CScanPool *pool, int scan)
 {
 	return cscan_pool_active(pool, scan) && pool->scans[scan].needed > 0 &&
-		!pool->scans[scan].warm && pool->scans[scan].available < 2;
+		!pool->scans[scan].warm && cscan_pool_below(pool, scan, 2);
 }
 
 /* Is anything left to load for it? */
@@ -418,7 +499,7 @@ cscan_pool_has_absent(const CScanPool *pool, int scan)
 {
 	const CScanInterest *s = &pool->scans[scan];
 
-	return s->needed > s->available - (s->in_use != CSCAN_NONE);
+	return s->needed > s->available - s->using;
 }
 
 int
@@ -480,16 +561,28 @@ cscan_pool_in_flight(const CScanPool *pool, int slot)
 	return pool->slots[slot].target > pool->slots[slot].nblocks;
 }
 
-/* currentlyUsed(), by a scan that is not stalled */
+/* Processes that read it for scans that are not stalled. */
+uint32_t
+cscan_pool_users(const CScanPool *pool, int slot)
+{
+	uint32_t	n = 0;
+
+	for (int i = 0; i < pool->state->max_scans; i++)
+		n += cscan_pool_active(pool, i) && pool->scans[i].in_use == slot;
+	for (int i = 0; i < pool->state->max_helpers && pool->state->nhelpers > 0; i++)
+	{
+		const CScanHelper *helper = &pool->helpers[i];
+
+		n += helper->used && helper->in_use == slot && cscan_pool_active(pool, helper->scan);
+	}
+	return n;
+}
+
+/* currentlyUsed() */
 bool
 cscan_pool_in_use(const CScanPool *pool, int slot)
 {
-	for (int i = 0; i < pool->state->max_scans; i++)
-	{
-		if (cscan_pool_active(pool, i) && pool->scans[i].in_use == slot)
-			return true;
-	}
-	return false;
+	return cscan_pool_users(pool, slot) > 0;
 }
 
 /* numberInterestedQueries() */

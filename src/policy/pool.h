@@ -63,10 +63,12 @@ typedef struct CScanInterest
 {
 	int32_t		table;			/* its table, or CSCAN_NONE: entry is free */
 	uint8_t		policy;			/* a CScanPolicyId */
-	bool		blocked;		/* asked for a chunk and found none */
+	bool		waiting;		/* its owner asked for a chunk and found none */
+	bool		blocked;		/* its owner or a helper did; never if needed = 0 */
 	bool		stalled;		/* took no page for a while: does not count */
 	bool		warm;			/* finds what it needs in memory by itself */
-	int32_t		in_use;			/* slot of the chunk it is reading, or none */
+	int32_t		in_use;			/* slot of the chunk its owner reads, or none */
+	uint32_t	nhelpers;		/* other processes that read for it */
 	uint32_t	nblocks;		/* blocks of the table, as this scan saw it */
 	uint32_t	nchunks;		/* chunks of the table, likewise */
 	uint32_t	needed;			/* chunks in its wanted set */
@@ -76,7 +78,22 @@ typedef struct CScanInterest
 	/* Scratch of one decision, see cscan_pool_count(). */
 	uint32_t	available;		/* chunks ready, in flight or in use for it */
 	uint32_t	ready;			/* of these, ready and not yet used */
+	uint32_t	using;			/* of these, in use */
 } CScanInterest;
+
+/*
+ * A process that reads for another one's scan, as parallel workers do.  It
+ * takes chunks out of the same wanted set; for the policies all of them are
+ * one scan, which is starved while it has fewer chunks available than it has
+ * processes, and one more.
+ */
+typedef struct CScanHelper
+{
+	bool		used;			/* entry is taken */
+	bool		waiting;		/* asked for a chunk and found none */
+	int32_t		scan;			/* CSCAN_NONE: the scan has gone meanwhile */
+	int32_t		in_use;			/* slot of the chunk it is reading, or none */
+} CScanHelper;
 
 typedef struct CScanTable
 {
@@ -107,6 +124,8 @@ typedef struct CScanPoolState
 {
 	int32_t		max_scans;
 	int32_t		max_slots;
+	int32_t		max_helpers;
+	int32_t		nhelpers;		/* entries taken */
 	uint32_t	budget;			/* blocks that held slots may have in all */
 	uint32_t	used;			/* blocks that they have, in flight included */
 	uint32_t	room;			/* blocks that all slots may have, >= budget */
@@ -123,6 +142,7 @@ typedef struct CScanPool
 	CScanInterest *scans;
 	CScanTable *tables;
 	CScanSlot  *slots;
+	CScanHelper *helpers;		/* may be NULL if max_helpers is 0 */
 	uint64_t   *wanted;			/* CSCAN_MAP_WORDS for each scan */
 	uint64_t   *resident;		/* CSCAN_MAP_WORDS for each table */
 } CScanPool;
@@ -147,7 +167,8 @@ typedef struct CScanAction
 } CScanAction;
 
 /* Set-up.  The caller has laid out the arrays; this makes all of it empty. */
-extern void cscan_pool_init(CScanPool *pool, int max_scans, int max_slots);
+extern void cscan_pool_init(CScanPool *pool, int max_scans, int max_slots,
+							int max_helpers);
 
 /* Blocks that a chunk of a table of nblocks should have, in 1..preferred. */
 extern uint32_t cscan_pool_chunk_blocks(const CScanPool *pool,
@@ -169,10 +190,18 @@ extern void cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk);
 extern void cscan_pool_unregister(CScanPool *pool, int scan);
 
 /*
- * selectChunk: give back the chunk in use and choose the next.  Returns the
- * slot, or CSCAN_NONE: then the scan has finished (needed = 0) or is blocked.
+ * Helpers.  Join returns CSCAN_NONE where there is no room.  A helper parts by
+ * itself, before or after its scan has gone.
  */
-extern int	cscan_pool_choose(CScanPool *pool, int scan, uint64_t now);
+extern int	cscan_pool_join(CScanPool *pool, int scan);
+extern void cscan_pool_part(CScanPool *pool, int helper);
+
+/*
+ * selectChunk: give back the chunk in use and choose the next, for the scan's
+ * owner (helper = CSCAN_NONE) or for one of its helpers.  Returns the slot, or
+ * CSCAN_NONE: then the scan has finished (needed = 0) or is blocked.
+ */
+extern int	cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now);
 
 /*
  * Take a chunk out of the wanted set, to be read by the scan itself: the next
@@ -180,7 +209,7 @@ extern int	cscan_pool_choose(CScanPool *pool, int scan, uint64_t now);
  * says which; false if there is none.
  */
 extern bool cscan_pool_peek(const CScanPool *pool, int scan, uint32_t *chunk);
-extern bool cscan_pool_take(CScanPool *pool, int scan, uint64_t now,
+extern bool cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now,
 							uint32_t *chunk);
 
 /* The manager's next step; the state is changed as if it were done. */
@@ -221,6 +250,8 @@ extern uint32_t cscan_pool_blocks_of(const CScanPool *pool, int table,
 									 uint32_t nblocks, uint32_t chunk);
 extern bool cscan_pool_in_flight(const CScanPool *pool, int slot);
 extern bool cscan_pool_in_use(const CScanPool *pool, int slot);
+extern uint32_t cscan_pool_users(const CScanPool *pool, int slot);
+extern bool cscan_pool_below(const CScanPool *pool, int scan, uint32_t limit);
 extern int	cscan_pool_interested(const CScanPool *pool, int table,
 								  uint32_t chunk);
 extern uint32_t cscan_pool_next_wanted(const CScanPool *pool, int scan,

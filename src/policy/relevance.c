@@ -29,7 +29,7 @@ interested_below(const CScanPool *pool, int table, uint32_t chunk, uint32_t limi
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
 		if (pool->scans[i].table == table && !pool->scans[i].stalled &&
-			pool->scans[i].available < limit && cscan_pool_wants(pool, i, chunk))
+			cscan_pool_below(pool, i, limit) && cscan_pool_wants(pool, i, chunk))
 			n++;
 	}
 	return n;

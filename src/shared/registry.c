@@ -8,6 +8,9 @@
  * go of its resources, which is before its locks go: the relation's lock
  * vouches for the registration, and the registration for what the ABM holds.
  *
+ * A process that has joined a scan holds only its place as a helper.  That place
+ * outlives the scan: who joined gives it back by itself.
+ *
  * The scan trusts the shared state for speed only.  If the ABM is down, stuck
  * or without its lock, the scan takes its next chunk out of the wanted set and
  * reads it itself.
@@ -33,11 +36,8 @@ struct CScanRegistration
 {
 	dlist_node	node;
 	ResourceOwner owner;
-	int			scan;			/* index in the shared arrays */
-	int			table;
-	uint64		serial;			/* of the table entry */
-	RelFileLocator locator;
-	uint32		chunk_blocks;
+	int			helper;			/* index in the pool, or CSCAN_NONE: it owns the scan */
+	CScanTicket ticket;
 };
 
 static dlist_head registrations = DLIST_STATIC_INIT(registrations);
@@ -155,6 +155,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 
 	cscan_scans[scan].pid = MyProcPid;
 	cscan_scans[scan].roleid = GetUserId();
+	cscan_scans[scan].serial = cscan_shared->next_serial++;
 	cscan_scans[scan].chunks_done = 0;
 	cscan_scans[scan].last_progress = 0;
 	cscan_scans[scan].last_change = now;
@@ -162,11 +163,13 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 	cscan_shared->stats[policy].scans++;
 
 	reg->owner = CurrentResourceOwner;
-	reg->scan = scan;
-	reg->table = table;
-	reg->serial = cscan_tables[table].serial;
-	reg->locator = cscan_tables[table].locator;
-	reg->chunk_blocks = cscan_pool.tables[table].chunk_blocks;
+	reg->helper = CSCAN_NONE;
+	reg->ticket.scan = scan;
+	reg->ticket.scan_serial = cscan_scans[scan].serial;
+	reg->ticket.table = table;
+	reg->ticket.table_serial = cscan_tables[table].serial;
+	reg->ticket.locator = cscan_tables[table].locator;
+	reg->ticket.chunk_blocks = cscan_pool.tables[table].chunk_blocks;
 	dlist_push_head(&registrations, &reg->node);
 	latch = abm_to_wake();
 	cscan_unlock();
@@ -175,16 +178,50 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 	return reg;
 }
 
+CScanTicket
+cscan_registry_ticket(const CScanRegistration *reg)
+{
+	return reg->ticket;
+}
+
+CScanRegistration *
+cscan_registry_join(const CScanTicket *ticket)
+{
+	CScanRegistration *reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
+	Latch	   *latch;
+
+	reg->ticket = *ticket;
+	reg->owner = CurrentResourceOwner;
+	reg->helper = CSCAN_NONE;
+
+	cscan_lock();
+	if (cscan_pool.scans[ticket->scan].table == ticket->table &&
+		cscan_scans[ticket->scan].serial == ticket->scan_serial)
+		reg->helper = cscan_pool_join(&cscan_pool, ticket->scan);
+	if (reg->helper != CSCAN_NONE)
+		dlist_push_head(&registrations, &reg->node);
+	latch = abm_to_wake();
+	cscan_unlock();
+
+	wake_abm(latch);
+	if (reg->helper == CSCAN_NONE)
+	{
+		pfree(reg);
+		return NULL;
+	}
+	return reg;
+}
+
 uint32
 cscan_registry_chunk_blocks(const CScanRegistration *reg)
 {
-	return reg->chunk_blocks;
+	return reg->ticket.chunk_blocks;
 }
 
 void
 cscan_registry_progress(CScanRegistration *reg)
 {
-	pg_atomic_uint32 *progress = &cscan_scans[reg->scan].progress;
+	pg_atomic_uint32 *progress = &cscan_scans[reg->ticket.scan].progress;
 
 	pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
 }
@@ -198,14 +235,22 @@ static bool
 is_in_buffers(const CScanRegistration *reg, uint32 chunk, uint32 nblocks)
 {
 	uint32		step = Max(1, (nblocks - 1) / (RESIDENT_SAMPLE - 1));
-	BlockNumber first = chunk * reg->chunk_blocks;
+	BlockNumber first = chunk * reg->ticket.chunk_blocks;
 
 	for (uint32 i = 0; i < nblocks; i += step)
 	{
-		if (!cscan_in_buffers(reg->locator, first + i))
+		if (!cscan_in_buffers(reg->ticket.locator, first + i))
 			return false;
 	}
 	return true;
+}
+
+/* Has the scan's owner left?  Call with the lock held. */
+static bool
+is_over(const CScanRegistration *reg)
+{
+	return reg->helper != CSCAN_NONE &&
+		cscan_pool.helpers[reg->helper].scan == CSCAN_NONE;
 }
 
 /*
@@ -215,45 +260,50 @@ is_in_buffers(const CScanRegistration *reg, uint32 chunk, uint32 nblocks)
 static bool
 take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 {
-	CScanInterest *interest = &cscan_pool.scans[reg->scan];
+	CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
 	uint32		candidate;
+	uint32		again;
 	uint32		nblocks;
 	bool		warm;
 
-	if (!cscan_pool_peek(&cscan_pool, reg->scan, &candidate))
+	if (!cscan_pool_peek(&cscan_pool, reg->ticket.scan, &candidate))
 		return false;
-	nblocks = cscan_pool_blocks_of(&cscan_pool, reg->table, interest->nblocks, candidate);
+	nblocks = cscan_pool_blocks_of(&cscan_pool, reg->ticket.table, interest->nblocks, candidate);
 	cscan_unlock();
 	warm = is_in_buffers(reg, candidate, nblocks);
 	cscan_lock();
 
-	/* Only this scan takes from its set, but a load may have begun. */
-	warm = warm && cscan_pool_absent_for(&cscan_pool, reg->scan, candidate);
+	/* Meanwhile a load may have begun, or a helper may have taken it. */
+	if (is_over(reg))
+		return false;
+	warm = warm && cscan_pool_peek(&cscan_pool, reg->ticket.scan, &again) &&
+		again == candidate &&
+		cscan_pool_absent_for(&cscan_pool, reg->ticket.scan, candidate);
 	interest->warm = warm;
-	return warm && cscan_pool_take(&cscan_pool, reg->scan, now, chunk);
+	return warm && cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
 }
 
 /* Is there no use in waiting?  Call with the lock held. */
 static bool
 must_read_itself(const CScanRegistration *reg, uint64 now)
 {
-	uint64		since = Max(cscan_shared->abm_alive, cscan_pool.scans[reg->scan].since);
+	uint64		since = Max(cscan_shared->abm_alive, cscan_pool.scans[reg->ticket.scan].since);
 
 	/* Who finds it stuck tells the others: until it moves nobody waits again. */
 	if (now > since + CSCAN_ABM_STUCK_AFTER)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
 	return cscan_shared->abm_latch == NULL ||
-		cscan_pool.state->budget < reg->chunk_blocks ||
-		cscan_tables[reg->table].lock_state == CSCAN_TABLE_REFUSED ||
+		cscan_pool.state->budget < reg->ticket.chunk_blocks ||
+		cscan_tables[reg->ticket.table].lock_state == CSCAN_TABLE_REFUSED ||
 		cscan_shared->abm_stuck == cscan_shared->abm_alive;
 }
 
 CScanDelivery
 cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 {
-	CScanSharedScan *scan = &cscan_scans[reg->scan];
-	CScanInterest *interest = &cscan_pool.scans[reg->scan];
+	CScanSharedScan *scan = &cscan_scans[reg->ticket.scan];
+	CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
 	CScanStats *stats = &cscan_shared->stats[interest->policy];
 	CScanDelivery result;
 	uint64		began = 0;
@@ -266,7 +316,13 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		int			slot;
 
 		cscan_lock();
-		slot = cscan_pool_choose(&cscan_pool, reg->scan, now);
+		if (is_over(reg))
+		{
+			cscan_unlock();
+			ConditionVariableCancelSleep();
+			return CSCAN_FINISHED;
+		}
+		slot = cscan_pool_choose(&cscan_pool, reg->ticket.scan, reg->helper, now);
 		if (slot != CSCAN_NONE)
 		{
 			CScanSlot  *s = &cscan_pool.slots[slot];
@@ -274,11 +330,11 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			*chunk = s->chunk;
 			if (s->failed)
 				result = CSCAN_SELF_READ;
-			else if (s->trigger == reg->scan)
+			else if (s->trigger == reg->ticket.scan)
 				result = CSCAN_LOADED;
 			else
 				result = CSCAN_RESIDENT;
-			if (s->trigger == reg->scan)
+			if (s->trigger == reg->ticket.scan)
 				s->trigger = CSCAN_NONE;
 			done = true;
 		}
@@ -289,13 +345,14 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		}
 		else
 		{
+			/* Nothing is loaded for a warm scan: it has to look again. */
 			result = CSCAN_RESIDENT;
-			done = began == 0 && take_resident(reg, now, chunk);
+			done = (began == 0 || interest->warm) && take_resident(reg, now, chunk);
 			if (!done)
 			{
 				result = CSCAN_SELF_READ;
-				done = must_read_itself(reg, now) &&
-					cscan_pool_take(&cscan_pool, reg->scan, now, chunk);
+				done = !is_over(reg) && must_read_itself(reg, now) &&
+					cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
 			}
 		}
 
@@ -311,9 +368,11 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			{
 				scan->chunks_done++;
 				stats->chunks_delivered++;
-				cscan_tables[reg->table].chunks_delivered++;
+				cscan_tables[reg->ticket.table].chunks_delivered++;
 				stats->self_reads += (result == CSCAN_SELF_READ);
 			}
+			if (interest->needed == 0 && interest->nhelpers > 0)
+				ConditionVariableBroadcast(&scan->cv);	/* nothing is left to wait for */
 		}
 		else if (began == 0)
 		{
@@ -367,16 +426,27 @@ wait_until_released(int table, uint64 serial)
 void
 cscan_registry_leave(CScanRegistration *reg)
 {
-	int			table = reg->table;
-	uint64		serial = reg->serial;
+	int			table = reg->ticket.table;
+	uint64		serial = reg->ticket.table_serial;
 	bool		last;
 	Latch	   *latch;
 
 	dlist_delete(&reg->node);
 
 	cscan_lock();
-	cscan_scans[reg->scan].pid = 0;
-	cscan_pool_unregister(&cscan_pool, reg->scan);
+	if (reg->helper != CSCAN_NONE)
+	{
+		cscan_pool_part(&cscan_pool, reg->helper);
+		latch = abm_to_wake();
+		cscan_unlock();
+		pfree(reg);
+		wake_abm(latch);
+		return;
+	}
+	cscan_scans[reg->ticket.scan].pid = 0;
+	if (cscan_pool.scans[reg->ticket.scan].nhelpers > 0)
+		ConditionVariableBroadcast(&cscan_scans[reg->ticket.scan].cv);
+	cscan_pool_unregister(&cscan_pool, reg->ticket.scan);
 	last = cscan_pool.tables[table].nscans == 0;
 	if (last && cscan_tables[table].lock_state == CSCAN_TABLE_WANTED)
 	{

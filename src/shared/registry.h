@@ -3,6 +3,10 @@
  * registry.h
  *		A backend's side of a registered scan: come, ask for chunks, leave.
  *
+ * A scan is registered by one process, its owner.  Others may join it and read
+ * for it, each with a registration of its own; what they need to know is a
+ * CScanTicket, which may be in shared memory.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef CSCAN_REGISTRY_H
@@ -12,6 +16,17 @@
 
 /* A registration, of this process; gone when the resource owner is. */
 typedef struct CScanRegistration CScanRegistration;
+
+/* What a process needs to know to join. */
+typedef struct CScanTicket
+{
+	int			scan;			/* index in the shared arrays */
+	int			table;			/* likewise */
+	uint64		scan_serial;
+	uint64		table_serial;
+	RelFileLocator locator;
+	uint32		chunk_blocks;
+} CScanTicket;
 
 /* How a chunk came to the scan. */
 typedef enum CScanDelivery
@@ -30,6 +45,15 @@ typedef enum CScanDelivery
 extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblocks,
 												  BlockNumber head, CScanPolicyId policy);
 
+/* For others to join; valid as long as the owner has not left. */
+extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
+
+/*
+ * Join another process's scan.  NULL if there is no room, or if its owner has
+ * left: then there is nothing to read.
+ */
+extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket);
+
 /* Blocks in each chunk of this registration. */
 extern uint32 cscan_registry_chunk_blocks(const CScanRegistration *reg);
 
@@ -43,7 +67,10 @@ extern CScanDelivery cscan_registry_next(CScanRegistration *reg, uint32 *chunk,
 /* A page has been taken. */
 extern void cscan_registry_progress(CScanRegistration *reg);
 
-/* Leave.  The last scan of a table waits a moment for the ABM to let go. */
+/*
+ * Leave.  The last scan of a table waits a moment for the ABM to let go.  When
+ * the owner leaves, there is nothing left for those who have joined.
+ */
 extern void cscan_registry_leave(CScanRegistration *reg);
 
 #endif							/* CSCAN_REGISTRY_H */

@@ -54,6 +54,13 @@ max_slots(void)
 	return 16 + (int) (NBuffers * CSCAN_MAX_ROOM / preferred_chunk_blocks());
 }
 
+/* A parallel worker may be in the middle of several scans of a plan. */
+static int
+max_helpers(void)
+{
+	return 4 * max_worker_processes;
+}
+
 bool
 cscan_in_buffers(RelFileLocator locator, BlockNumber block)
 {
@@ -94,6 +101,7 @@ lay_out(char *base, CScanPool *pool)
 	PART(pool->scans, CScanInterest, scans);
 	PART(pool->tables, CScanTable, scans);
 	PART(pool->slots, CScanSlot, max_slots());
+	PART(pool->helpers, CScanHelper, max_helpers());
 	PART(pool->wanted, uint64_t, mul_size(scans, CSCAN_MAP_WORDS));
 	PART(pool->resident, uint64_t, mul_size(scans, CSCAN_MAP_WORDS));
 #undef PART
@@ -149,7 +157,7 @@ shmem_startup(void)
 			pg_atomic_init_u32(&cscan_scans[i].progress, 0);
 		}
 
-		cscan_pool_init(&cscan_pool, cscan_max_scans, max_slots());
+		cscan_pool_init(&cscan_pool, cscan_max_scans, max_slots(), max_helpers());
 		cscan_shared_set_budget(cscan_buffer_share);
 	}
 	LWLockRelease(AddinShmemInitLock);

@@ -65,13 +65,17 @@ typedef struct CScanSharedScan
 	/* Set at registration, under the lock. */
 	int			pid;
 	Oid			roleid;
+	uint64		serial;			/* tells one use of this entry from the next */
 
 	/* Changed under the lock. */
 	uint32		chunks_done;	/* handed out or taken */
 	uint32		last_progress;	/* progress when the ABM last saw it change */
 	uint64		last_change;	/* and when that was (us) */
 
-	/* Written by the scan alone, without a lock: pages taken so far. */
+	/*
+	 * Written by the scan's processes alone, without a lock: pages taken so
+	 * far, more or less.
+	 */
 	pg_atomic_uint32 progress;
 
 	ConditionVariable cv;		/* signalled when a chunk is there for it */

@@ -135,7 +135,6 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 	{
 		const CScanSlot *slot = &cscan_pool.slots[i];
 		int			starved = 0;
-		int			users = 0;
 
 		if (slot->table == CSCAN_NONE)
 			continue;
@@ -145,7 +144,6 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 				continue;
 			starved += cscan_pool_starved(&cscan_pool, j) &&
 				cscan_pool_wants(&cscan_pool, j, slot->chunk);
-			users += cscan_pool_active(&cscan_pool, j) && cscan_pool.scans[j].in_use == i;
 		}
 		if (cscan_pool_in_flight(&cscan_pool, i))
 			states[n] = "loading";
@@ -156,7 +154,7 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 		rows[n].values[2] = Int32GetDatum((int32) slot->chunk);
 		rows[n].values[4] = Int32GetDatum(cscan_pool_interested(&cscan_pool, slot->table, slot->chunk));
 		rows[n].values[5] = Int32GetDatum(starved);
-		rows[n].values[6] = Int32GetDatum(users);
+		rows[n].values[6] = Int32GetDatum((int32) cscan_pool_users(&cscan_pool, i));
 		n++;
 	}
 	cscan_unlock();

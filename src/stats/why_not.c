@@ -38,8 +38,6 @@ reason_for(const Plan *plan, Oid relid)
 			reason = cscan_planner_why_not(relid);
 			if (reason)
 				return reason;
-			if (plan->parallel_aware)
-				return "the scan is parallel";
 			return "the scan needs a cursor's current row";
 		case T_SampleScan:
 			return "TABLESAMPLE reads a sample of the table";

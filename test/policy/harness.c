@@ -105,9 +105,10 @@ pool_create(int max_scans, int max_slots, uint32_t budget)
 	pool->scans = zeroed(max_scans, sizeof(*pool->scans));
 	pool->tables = zeroed(max_scans, sizeof(*pool->tables));
 	pool->slots = zeroed(max_slots, sizeof(*pool->slots));
+	pool->helpers = zeroed(MAX_HELPERS, sizeof(*pool->helpers));
 	pool->wanted = zeroed((size_t) max_scans * CSCAN_MAP_WORDS, sizeof(uint64_t));
 	pool->resident = zeroed((size_t) max_scans * CSCAN_MAP_WORDS, sizeof(uint64_t));
-	cscan_pool_init(pool, max_scans, max_slots);
+	cscan_pool_init(pool, max_scans, max_slots, MAX_HELPERS);
 	pool->state->budget = budget;
 	return pool;
 }
@@ -119,6 +120,7 @@ pool_free(CScanPool *pool)
 	free(pool->scans);
 	free(pool->tables);
 	free(pool->slots);
+	free(pool->helpers);
 	free(pool->wanted);
 	free(pool->resident);
 	free(pool);
@@ -209,7 +211,7 @@ load_one(CScanPool *pool, uint64_t now)
 uint32_t
 use_next(CScanPool *pool, int scan, uint64_t now)
 {
-	int			slot = cscan_pool_choose(pool, scan, now);
+	int			slot = cscan_pool_choose(pool, scan, CSCAN_NONE, now);
 
 	return slot == CSCAN_NONE ? CSCAN_NO_CHUNK : pool->slots[slot].chunk;
 }
@@ -288,7 +290,7 @@ pool_check(const CScanPool *pool)
 		if (scan->in_use != CSCAN_NONE &&
 			pool->slots[scan->in_use].table != scan->table)
 			return "a scan uses a slot of another table";
-		if (scan->blocked && scan->in_use != CSCAN_NONE)
+		if (scan->waiting && scan->in_use != CSCAN_NONE)
 			return "a scan is blocked and uses a chunk";
 	}
 	if (bits != slots)

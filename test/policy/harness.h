@@ -35,7 +35,8 @@ extern void note(const char *fmt,...) __attribute__((format(printf, 1, 2)));
 /* The last line; returns the exit status. */
 extern int	tests_finish(void);
 
-/* A pool with memory of its own. */
+/* A pool with memory of its own, and room for so many helpers. */
+#define MAX_HELPERS	16
 extern CScanPool *pool_create(int max_scans, int max_slots, uint32_t budget);
 extern void pool_free(CScanPool *pool);
 
@@ -87,6 +88,7 @@ extern void test_pool(void);
 extern void test_relevance(void);
 extern void test_orders(void);
 extern void test_mixed(void);
+extern void test_helpers(void);
 extern void test_example(void);
 extern void test_model(void);
 extern void test_starvation(void);

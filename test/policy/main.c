@@ -19,6 +19,7 @@ static const struct
 	{"relevance", test_relevance},
 	{"orders", test_orders},
 	{"mixed", test_mixed},
+	{"helpers", test_helpers},
 	{"example", test_example},
 	{"model", test_model},
 	{"starvation", test_starvation},

@@ -29,7 +29,7 @@ typedef struct Example
 static bool
 consume(CScanPool *pool, int scan, uint64_t now)
 {
-	while (cscan_pool_choose(pool, scan, now) != CSCAN_NONE)
+	while (cscan_pool_choose(pool, scan, CSCAN_NONE, now) != CSCAN_NONE)
 		;
 	return pool->scans[scan].needed == 0;
 }

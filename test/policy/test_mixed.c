@@ -29,7 +29,7 @@ test_longest_blocked(void)
 		for (int i = 0; i < 4; i++)
 			scans[i] = scan_add(pool, table, policies[i], 40, 10 * i, 10 * i + 9, 0);
 		for (int i = 0; i < 4; i++)
-			cscan_pool_choose(pool, scans[i], 100 + (i + 4 - first) % 4);
+			cscan_pool_choose(pool, scans[i], CSCAN_NONE, 100 + (i + 4 - first) % 4);
 		is_int(decide(pool, 200).scan, scans[first], "mixed: %s has been blocked longest",
 			   cscan_policies[policies[first]]->name);
 		pool_free(pool);
@@ -46,7 +46,7 @@ test_blocked_first(void)
 
 	chunk_put(pool, table, 0, 0);
 	use_next(pool, reads, 1);
-	cscan_pool_choose(pool, waits, 50);
+	cscan_pool_choose(pool, waits, CSCAN_NONE, 50);
 	is_int(decide(pool, 60).scan, waits, "mixed: who waits goes before who reads, though starved for longer");
 	pool_free(pool);
 }
@@ -66,13 +66,13 @@ test_protected(void)
 	chunk_put(pool, table, 2, 2);
 	chunk_put(pool, table, 30, 3);
 	n = scan_add(pool, table, N, 40, 10, 19, 4);
-	cscan_pool_choose(pool, n, 4);
+	cscan_pool_choose(pool, n, CSCAN_NONE, 4);
 	cscan_pool_decide(pool, 5, &act);
 	is_int(act.scan, n, "mixed: normal is served");
 	is_int(act.chunk, 30, "mixed: what nobody protects goes first, though it is the youngest");
 	is_int(load_one(pool, 5), 10, "mixed: and makes room");
 	use_next(pool, n, 6);
-	cscan_pool_choose(pool, n, 7);
+	cscan_pool_choose(pool, n, CSCAN_NONE, 7);
 
 	/* 10 is of no use now: the two others are protected. */
 	cscan_pool_decide(pool, 8, &act);
@@ -106,7 +106,7 @@ test_elevator_waits(void)
 	use_next(pool, fast, 5);
 	is_int(decide(pool, 6).kind, CSCAN_ACT_NOTHING, "mixed: the elevator waits for its slowest scan");
 	r = scan_add(pool, table, R, 40, 30, 31, 10);
-	cscan_pool_choose(pool, r, 10);
+	cscan_pool_choose(pool, r, CSCAN_NONE, 10);
 	cscan_pool_decide(pool, 11, &act);
 	is_int(act.kind, CSCAN_ACT_EVICT, "mixed: relevance does not");
 	is_int(act.scan, r, "mixed: room is made for it");
@@ -128,14 +128,14 @@ test_being_woken(CScanPolicyId policy)
 	int			b;
 	CScanAction act;
 
-	cscan_pool_choose(pool, a, 0);
+	cscan_pool_choose(pool, a, CSCAN_NONE, 0);
 	load_one(pool, 1);
 	b = scan_add(pool, table, R, 40, 20, 20, 2);
-	cscan_pool_choose(pool, b, 2);
+	cscan_pool_choose(pool, b, CSCAN_NONE, 2);
 	is_int(decide(pool, 100000).kind, CSCAN_ACT_NOTHING, "%s: what a scan is being woken for stays", name);
 	is_int(use_next(pool, a, 100001), 0, "%s: so it finds it", name);
 	is_int(decide(pool, 100002).kind, CSCAN_ACT_NOTHING, "%s: and reads it", name);
-	cscan_pool_choose(pool, a, 100003);
+	cscan_pool_choose(pool, a, CSCAN_NONE, 100003);
 	cscan_pool_unregister(pool, a);
 	act = decide(pool, 100004);
 	is_int(act.scan, b, "%s: then the other's turn comes", name);
@@ -156,9 +156,9 @@ test_loaded_for(void)
 	int			r = scan_add(pool, table, R, 40, 15, 15, 0);
 	CScanAction act;
 
-	cscan_pool_choose(pool, longest, 1);
-	cscan_pool_choose(pool, first, 2);
-	cscan_pool_choose(pool, r, 3);
+	cscan_pool_choose(pool, longest, CSCAN_NONE, 1);
+	cscan_pool_choose(pool, first, CSCAN_NONE, 2);
+	cscan_pool_choose(pool, r, CSCAN_NONE, 3);
 	act = decide(pool, 4);
 	is_int(act.scan, longest, "elevator: served for the one that waits longest");
 	is_int(act.chunk, 0, "elevator: with the next chunk of the sweep");

@@ -83,7 +83,7 @@ typedef struct Outcome
 static void
 ask(CScanPool *pool, Stream *stream, const Query *query, uint64_t now)
 {
-	stream->reading = cscan_pool_choose(pool, stream->scan, now) != CSCAN_NONE;
+	stream->reading = cscan_pool_choose(pool, stream->scan, CSCAN_NONE, now) != CSCAN_NONE;
 	if (stream->reading)
 		stream->left = query->speed == 'F' ? FAST : SLOW;
 }

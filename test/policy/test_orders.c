@@ -184,7 +184,7 @@ test_sweep_moves(void)
 	use_next(pool, 0, 1);
 	cscan_pool_drop(pool, cscan_pool_find(pool, table, 0));
 	again = scan_add(pool, table, E, 10, 0, 0, 2);
-	cscan_pool_choose(pool, again, 2);
+	cscan_pool_choose(pool, again, CSCAN_NONE, 2);
 	is_int(load_one(pool, 3), 1, "elevator: who wants it again waits for the next sweep");
 	pool_free(pool);
 }

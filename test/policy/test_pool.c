@@ -57,7 +57,7 @@ test_registering(void)
 	ok(cscan_pool_wants(pool, b, 127) && !cscan_pool_wants(pool, b, 128), "up to the last one");
 	is_int(pool->tables[table].nblocks, 512, "the table is as long as its longest scan says");
 	c = cscan_pool_register(pool, table, R, 0, 5);
-	is_int(cscan_pool_choose(pool, c, 6), CSCAN_NONE, "an empty scan gets nothing");
+	is_int(cscan_pool_choose(pool, c, CSCAN_NONE, 6), CSCAN_NONE, "an empty scan gets nothing");
 	ok(!pool->scans[c].blocked, "and has finished at once");
 	is_int(cscan_pool_register(pool, table, R, 9, 5), CSCAN_NONE, "no room for a fourth");
 	cscan_pool_unregister(pool, b);
@@ -113,7 +113,7 @@ test_failed(void)
 	int			a = scan_add(pool, table, R, 4, 0, 0, 0);
 	CScanAction act;
 
-	cscan_pool_choose(pool, a, 0);
+	cscan_pool_choose(pool, a, CSCAN_NONE, 0);
 	act = decide(pool, 0);
 	cscan_pool_loaded(pool, act.slot, 1, 0, true, false);
 	is_int(use_next(pool, a, 2), 0, "failed: handed out all the same");
@@ -175,17 +175,17 @@ test_take(CScanPolicyId policy, const char *name)
 	int			a = scan_add(pool, table, policy, 6, 1, 3, 0);
 	uint32_t	chunk;
 
-	cscan_pool_choose(pool, a, 1);
+	cscan_pool_choose(pool, a, CSCAN_NONE, 1);
 	chunk_put(pool, table, 1, 2);
 	chunk_begin(pool, table, 2, 2);
-	ok(cscan_pool_take(pool, a, 9, &chunk), "%s, take: there is one", name);
+	ok(cscan_pool_take(pool, a, CSCAN_NONE, 9, &chunk), "%s, take: there is one", name);
 	is_int(chunk, 3, "%s, take: rather one that is not there nor in flight", name);
 	ok(!pool->scans[a].blocked, "%s, take: it is blocked no more", name);
 	is_int(pool->scans[a].since, 9, "%s, take: since then", name);
 	is_int(pool->scans[a].needed, 2, "%s, take: it is needed no more", name);
-	ok(cscan_pool_take(pool, a, 10, &chunk) && chunk == 1, "%s, take: then in order, going round", name);
-	ok(cscan_pool_take(pool, a, 11, &chunk) && chunk == 2, "%s, take: to the last", name);
-	ok(!cscan_pool_take(pool, a, 12, &chunk), "%s, take: then none", name);
+	ok(cscan_pool_take(pool, a, CSCAN_NONE, 10, &chunk) && chunk == 1, "%s, take: then in order, going round", name);
+	ok(cscan_pool_take(pool, a, CSCAN_NONE, 11, &chunk) && chunk == 2, "%s, take: to the last", name);
+	ok(!cscan_pool_take(pool, a, CSCAN_NONE, 12, &chunk), "%s, take: then none", name);
 	pool_free(pool);
 }
 
@@ -202,7 +202,7 @@ test_stalled(void)
 	load_one(pool, 0);
 	use_next(pool, idle, 1);
 	b = scan_add(pool, table, R, 20, 10, 19, 2);
-	cscan_pool_choose(pool, b, 2);
+	cscan_pool_choose(pool, b, CSCAN_NONE, 2);
 	pool->scans[idle].stalled = true;
 	is_int(cscan_pool_interested(pool, table, 2), 0, "stalled: not interested");
 	ok(!cscan_pool_in_use(pool, pool->scans[idle].in_use), "stalled: does not use its chunk");
@@ -236,7 +236,7 @@ test_two_tables(void)
 	act = decide(pool, 0);
 	is_int(act.table, large, "two tables: as long as it is starved");
 	cscan_pool_loaded(pool, act.slot, 0, 0, false, false);
-	cscan_pool_choose(pool, a, 1);
+	cscan_pool_choose(pool, a, CSCAN_NONE, 1);
 	is_int(decide(pool, 1).kind, CSCAN_ACT_LOAD, "two tables: the other's turn");
 	ok(cscan_pool_find(pool, small, 0) != CSCAN_NONE, "two tables: chunk 0 of one");
 	is_int(cscan_pool_find(pool, large, 0), CSCAN_NONE, "two tables: is not chunk 0 of the other, which went");

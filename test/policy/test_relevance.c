@@ -50,10 +50,10 @@ test_query(void)
 
 	ok(starved(pool, q), "with nothing available a scan is starved");
 	is_double(relevance_of(pool, q, 5000), -10, "not blocked: only what it needs counts");
-	cscan_pool_choose(pool, q, 1000);
+	cscan_pool_choose(pool, q, CSCAN_NONE, 1000);
 	is_double(relevance_of(pool, q, 1000), -10, "just blocked: it has not waited");
 	is_double(relevance_of(pool, q, 7000), -10 + 6.0 / 2, "blocked: waiting in load units / running scans");
-	cscan_pool_choose(pool, q, 4000);
+	cscan_pool_choose(pool, q, CSCAN_NONE, 4000);
 	is_double(relevance_of(pool, q, 7000), -7, "asking again does not begin the waiting anew");
 	pool->state->load_time = 2000;
 	is_double(relevance_of(pool, q, 7000), -10 + 3.0 / 2, "slower loads: fewer load units");
@@ -264,7 +264,7 @@ test_small_pool(void)
 	scan_add(pool, table, R, 20, 1, 1, 4);
 	cscan_pool_decide(pool, 10, &act);
 	is_int(act.kind, CSCAN_ACT_NOTHING, "all that is there is protected, and nobody is blocked");
-	cscan_pool_choose(pool, b, 10);
+	cscan_pool_choose(pool, b, CSCAN_NONE, 10);
 	cscan_pool_decide(pool, 20, &act);
 	is_int(act.kind, CSCAN_ACT_EVICT, "small pool: a blocked scan that has nothing");
 	is_int(act.scan, b, "is what it is done for");

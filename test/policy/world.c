@@ -179,13 +179,13 @@ ask(World *world, Client *client)
 	uint32_t	chunk;
 
 	if (random_chance(&world->random, world->take_percent) &&
-		cscan_pool_take(world->pool, client->scan, world->now, &chunk))
+		cscan_pool_take(world->pool, client->scan, CSCAN_NONE, world->now, &chunk))
 	{
 		trace(world, "take", client->scan, (int) chunk);
 		hand_out(world, client, chunk);
 		return;
 	}
-	slot = cscan_pool_choose(world->pool, client->scan, world->now);
+	slot = cscan_pool_choose(world->pool, client->scan, CSCAN_NONE, world->now);
 	if (slot != CSCAN_NONE)
 	{
 		trace(world, "use", client->scan, (int) world->pool->slots[slot].chunk);
