@@ -164,6 +164,7 @@ finish_load(int n)
 
 	cscan_lock();
 	now = cscan_now();
+	cscan_shared->abm_loaded = now;
 	table = &cscan_tables[cscan_pool.slots[load.slot].table];
 
 	if (blocks_read > 0)

@@ -283,20 +283,28 @@ take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 	return warm && cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
 }
 
-/* Is there no use in waiting?  Call with the lock held. */
+/*
+ * Is there no use in waiting?  Call with the lock held.
+ *
+ * A long wait alone is no reason.  But a scan that is blocked wants a load, and
+ * if for a while none at all is completed then something is wrong.  Not so under
+ * elevator, whose cursor may be waiting for the slowest scan.
+ */
 static bool
 must_read_itself(const CScanRegistration *reg, uint64 now)
 {
-	uint64		since = Max(cscan_shared->abm_alive, cscan_pool.scans[reg->ticket.scan].since);
+	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
 
 	/* Who finds it stuck tells the others: until it moves nobody waits again. */
-	if (now > since + CSCAN_ABM_STUCK_AFTER)
+	if (now > Max(cscan_shared->abm_alive, interest->since) + CSCAN_ABM_STUCK_AFTER)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
 	return cscan_shared->abm_latch == NULL ||
 		cscan_pool.state->budget < reg->ticket.chunk_blocks ||
 		cscan_tables[reg->ticket.table].lock_state == CSCAN_TABLE_REFUSED ||
-		cscan_shared->abm_stuck == cscan_shared->abm_alive;
+		cscan_shared->abm_stuck == cscan_shared->abm_alive ||
+		(interest->policy != CSCAN_POLICY_ELEVATOR &&
+		 now > Max(cscan_shared->abm_loaded, interest->since) + CSCAN_ABM_STUCK_AFTER);
 }
 
 CScanDelivery

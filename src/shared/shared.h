@@ -42,7 +42,10 @@
 
 #include "cscan.h"
 
-/* After so long without a sign of life the ABM is taken for stuck (us). */
+/*
+ * After so long without a sign of life, or without a load where one is wanted,
+ * the ABM is taken for stuck (us).
+ */
 #define CSCAN_ABM_STUCK_AFTER		1000000
 
 /* A scan that takes no page for so long is stalled (us). */
@@ -122,6 +125,7 @@ typedef struct CScanShared
 	bool		abm_idle;		/* it wants to be told of changes; read without the
 								 * lock, too; who tells it makes this false */
 	uint64		abm_alive;		/* when it last went round (us) */
+	uint64		abm_loaded;		/* when it last completed a load (us) */
 	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; by scans */
 
 	uint64		next_serial;
