@@ -29,6 +29,12 @@
 /* How often a waiting scan looks whether the ABM is alive (ms). */
 #define WAIT_ROUND		100
 
+/*
+ * Helpers that take no page for so long, although they do not wait for a chunk,
+ * wait for their leader to take their rows (us).
+ */
+#define HELPERS_STUCK_AFTER	10000
+
 /* So many of a chunk's blocks are looked up to tell whether it is in memory. */
 #define RESIDENT_SAMPLE	16
 
@@ -307,6 +313,35 @@ must_read_itself(const CScanRegistration *reg, uint64 now)
 		 now > Max(cscan_shared->abm_loaded, interest->since) + CSCAN_ABM_STUCK_AFTER);
 }
 
+/*
+ * Do this scan's helpers wait for this process, which waits for a chunk that
+ * may have no room because of theirs?  Call with the lock held, again and
+ * again; *seen and *seen_at, at first 0, are kept from call to call.
+ */
+static bool
+helpers_wait(const CScanRegistration *reg, uint64 now, uint32 *seen, uint64 *seen_at)
+{
+	uint32		progress = pg_atomic_read_u32(&cscan_scans[reg->ticket.scan].progress);
+
+	if (reg->helper != CSCAN_NONE || cscan_pool.scans[reg->ticket.scan].nhelpers == 0)
+		return false;
+	if (*seen_at == 0 || progress != *seen)
+	{
+		*seen = progress;
+		*seen_at = now;
+	}
+	if (now < *seen_at + HELPERS_STUCK_AFTER)
+		return false;
+	for (int i = 0; i < cscan_pool.state->max_helpers; i++)
+	{
+		const CScanHelper *helper = &cscan_pool.helpers[i];
+
+		if (helper->used && helper->scan == reg->ticket.scan && !helper->waiting)
+			return true;
+	}
+	return false;
+}
+
 CScanDelivery
 cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 {
@@ -315,6 +350,9 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 	CScanStats *stats = &cscan_shared->stats[interest->policy];
 	CScanDelivery result;
 	uint64		began = 0;
+	uint32		seen = 0;
+	uint64		seen_at = 0;
+	long		round = WAIT_ROUND;
 
 	for (;;)
 	{
@@ -359,7 +397,9 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			if (!done)
 			{
 				result = CSCAN_SELF_READ;
-				done = !is_over(reg) && must_read_itself(reg, now) &&
+				done = !is_over(reg) &&
+					(must_read_itself(reg, now) ||
+					 helpers_wait(reg, now, &seen, &seen_at)) &&
 					cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
 			}
 		}
@@ -387,6 +427,8 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			began = now;
 			stats->waits++;
 		}
+		if (seen_at != 0)
+			round = HELPERS_STUCK_AFTER / 1000;
 		latch = abm_to_wake();
 		cscan_unlock();
 
@@ -395,7 +437,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			break;
 
 		/* The first round only prepares; what came before it is seen then. */
-		ConditionVariableTimedSleep(&scan->cv, WAIT_ROUND, wait_for_chunk);
+		ConditionVariableTimedSleep(&scan->cv, round, wait_for_chunk);
 	}
 	ConditionVariableCancelSleep();
 	return result;
