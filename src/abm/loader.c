@@ -69,6 +69,7 @@ typedef struct CScanFrames
 	int			offset;			/* its place in buffers[] */
 	int			nblocks;		/* blocks in the load, 0: none in flight */
 	bool		failed;			/* something of it went wrong */
+	BufferAccessStrategy strategy;
 	int			nfinished;		/* reads finished: blocks, or elements of reads[] */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
@@ -169,6 +170,7 @@ start_reads(CScanFrames *f, bool sequential)
 		read->op.smgr_persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
 #endif
 		read->op.forknum = MAIN_FORKNUM;
+		read->op.strategy = f->strategy;
 		if (StartReadBuffers(&read->op, &f->buffers[f->offset + done],
 							 f->first + done, &n, sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
 		{
@@ -293,7 +295,7 @@ finish_read(CScanFrames *f)
 
 		f->buffers[n] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM,
 												  f->first + f->nfinished,
-												  RBM_NORMAL, NULL, f->permanent);
+												  RBM_NORMAL, f->strategy, f->permanent);
 		f->read[n] = pgBufferUsage.shared_blks_read != before;
 		f->nbuffers = n + 1;
 		f->nfinished++;
@@ -344,6 +346,14 @@ cscan_loader_start(int slot, const CScanSharedTable *table,
 	f->nblocks = nblocks;
 	f->nfinished = 0;
 	f->failed = false;
+
+	/*
+	 * With a strategy, blocks that are found keep their usage count.  Its ring
+	 * is of no use to us: a new one for each load takes no frames again.
+	 */
+	MemoryContextSwitchTo(loader_context);
+	f->strategy = GetAccessStrategy(BAS_BULKREAD);
+	MemoryContextSwitchTo(old_context);
 
 	CurrentResourceOwner = f->owner;
 	PG_TRY();
@@ -413,6 +423,8 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 	while (cscan_loader_step(slot))
 		;
 	forget_reads(f);
+	FreeAccessStrategy(f->strategy);
+	f->strategy = NULL;
 
 	failed = f->failed;
 	if (!failed)
