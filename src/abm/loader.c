@@ -70,7 +70,8 @@ typedef struct CScanFrames
 	int			nblocks;		/* blocks in the load, 0: none in flight */
 	bool		failed;			/* something of it went wrong */
 	BufferAccessStrategy strategy;
-	int			nfinished;		/* reads finished: blocks, or elements of reads[] */
+	int			nfinished;		/* reads finished: blocks, or elements of
+								 * reads[] */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
@@ -348,8 +349,8 @@ cscan_loader_start(int slot, const CScanSharedTable *table,
 	f->failed = false;
 
 	/*
-	 * With a strategy, blocks that are found keep their usage count.  Its ring
-	 * is of no use to us: a new one for each load takes no frames again.
+	 * With a strategy, blocks that are found keep their usage count.  Its
+	 * ring is of no use to us: a new one for each load takes no frames again.
 	 */
 	MemoryContextSwitchTo(loader_context);
 	f->strategy = GetAccessStrategy(BAS_BULKREAD);

@@ -18,7 +18,8 @@
 /* What custom_private holds: integers, in this order. */
 typedef enum CScanPrivate
 {
-	CSCAN_PRIVATE_FIRST_ROWS,	/* do not wait for a chunk before the first row */
+	CSCAN_PRIVATE_FIRST_ROWS,	/* do not wait for a chunk before the first
+								 * row */
 	CSCAN_PRIVATE_NFIELDS
 } CScanPrivate;
 
@@ -47,10 +48,12 @@ typedef struct CScanState
 	TableScanDesc scan;			/* NULL: not begun */
 	bool		plain;			/* it is a scan of PostgreSQL's own */
 	BlockNumber nblocks;		/* blocks to read; fixed at the first fetch */
-	BlockNumber head;			/* blocks read for the first rows, if they were */
+	BlockNumber head;			/* blocks read for the first rows, if they
+								 * were */
 	bool		begun;			/* the rest has been divided into chunks */
 	bool		finished;
-	CScanRegistration *reg;		/* NULL: this scan reads for itself, or is done */
+	CScanRegistration *reg;		/* NULL: this scan reads for itself, or is
+								 * done */
 	uint32		chunk_blocks;
 	uint32		nchunks;
 	Bitmapset  *done;			/* chunks that have been taken */

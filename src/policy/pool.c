@@ -158,7 +158,8 @@ cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
 	{
 		map_clear(WANTED(pool, scan), chunk);
 		if (--pool->scans[scan].needed == 0)
-			pool->scans[scan].blocked = false;	/* whoever waits, waits in vain */
+			pool->scans[scan].blocked = false;	/* whoever waits, waits in
+												 * vain */
 	}
 }
 

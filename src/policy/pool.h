@@ -64,7 +64,8 @@ typedef struct CScanInterest
 	int32_t		table;			/* its table, or CSCAN_NONE: entry is free */
 	uint8_t		policy;			/* a CScanPolicyId */
 	bool		waiting;		/* its owner asked for a chunk and found none */
-	bool		blocked;		/* its owner or a helper did; never if needed = 0 */
+	bool		blocked;		/* its owner or a helper did; never if needed
+								 * = 0 */
 	bool		stalled;		/* took no page for a while: does not count */
 	bool		warm;			/* finds what it needs in memory by itself */
 	int32_t		in_use;			/* slot of the chunk its owner reads, or none */
@@ -131,7 +132,8 @@ typedef struct CScanPoolState
 	uint32_t	room;			/* blocks that all slots may have, >= budget */
 	uint32_t	total;			/* blocks that they have */
 	uint64_t	nloads;			/* loads so far */
-	int32_t		room_for;		/* scan that the last eviction was for, or none */
+	int32_t		room_for;		/* scan that the last eviction was for, or
+								 * none */
 	double		load_time;		/* moving average of a chunk's load (us) */
 } CScanPoolState;
 

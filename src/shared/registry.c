@@ -42,7 +42,8 @@ struct CScanRegistration
 {
 	dlist_node	node;
 	ResourceOwner owner;
-	int			helper;			/* index in the pool, or CSCAN_NONE: it owns the scan */
+	int			helper;			/* index in the pool, or CSCAN_NONE: it owns
+								 * the scan */
 	CScanTicket ticket;
 };
 
@@ -420,7 +421,8 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 				stats->self_reads += (result == CSCAN_SELF_READ);
 			}
 			if (interest->needed == 0 && interest->nhelpers > 0)
-				ConditionVariableBroadcast(&scan->cv);	/* nothing is left to wait for */
+				ConditionVariableBroadcast(&scan->cv);	/* nothing is left to
+														 * wait for */
 		}
 		else if (began == 0)
 		{

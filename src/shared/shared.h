@@ -122,11 +122,13 @@ typedef struct CScanShared
 	/* The ABM's; written by it under the lock. */
 	Latch	   *abm_latch;		/* NULL while it is down */
 	int			abm_pid;
-	bool		abm_idle;		/* it wants to be told of changes; read without the
-								 * lock, too; who tells it makes this false */
+	bool		abm_idle;		/* it wants to be told of changes; read
+								 * without the lock, too; who tells it makes
+								 * this false */
 	uint64		abm_alive;		/* when it last went round (us) */
 	uint64		abm_loaded;		/* when it last completed a load (us) */
-	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; by scans */
+	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; by
+								 * scans */
 
 	uint64		next_serial;
 	ConditionVariable released; /* signalled when a table entry has gone */

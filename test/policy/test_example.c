@@ -45,7 +45,10 @@ play(CScanPolicyId policy, uint64_t late, Example *example)
 	int			scans[2];
 	bool		done[2] = {false, false};
 
-	*example = (Example) {.in_turn = true};
+	*example = (Example)
+	{
+		.in_turn = true
+	};
 	pool->state->load_time = LOAD;
 	scans[0] = scan_add(pool, table, policy, Q1_NEEDS + Q2_NEEDS, 0, Q1_NEEDS - 1, now);
 	consume(pool, scans[0], now);
@@ -161,7 +164,10 @@ test_waiting(void)
 		shorts++;
 	}
 
-	/* -30 + waiting / 2 is -1 when it has waited for 58 loads; the older wins. */
+	/*
+	 * -30 + waiting / 2 is -1 when it has waited for 58 loads; the older
+	 * wins.
+	 */
 	is_int(shorts, 58, "relevance: a waiting long scan goes before the next short one in the end");
 	pool_free(pool);
 }

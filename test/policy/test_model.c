@@ -196,10 +196,13 @@ compare(const Plan *plan, const char *name, CScanPolicyId policy, uint64_t expec
 static Plan
 full_scans(const char *speeds, uint64_t delay)
 {
-	Plan		plan = {.nstreams = (int) strlen(speeds), .nqueries = 1, .delay = delay};
+	Plan		plan = {.nstreams = (int) strlen(speeds),.nqueries = 1,.delay = delay};
 
 	for (int i = 0; i < plan.nstreams; i++)
-		plan.queries[i][0] = (Query) {speeds[i], 0, CHUNKS};
+		plan.queries[i][0] = (Query)
+	{
+		speeds[i], 0, CHUNKS
+	};
 	return plan;
 }
 
@@ -220,7 +223,7 @@ compare_all(const Plan *plan, const char *name, uint64_t normal,
 void
 test_model(void)
 {
-	Plan		plan = {.nstreams = MAX_STREAMS, .nqueries = MAX_QUERIES, .delay = 1500000};
+	Plan		plan = {.nstreams = MAX_STREAMS,.nqueries = MAX_QUERIES,.delay = 1500000};
 
 	memcpy(plan.queries, mix, sizeof(mix));
 	compare_all(&plan, "default mix", 1655, 726, 865);

@@ -88,7 +88,7 @@ typedef struct World
 	uint64_t	longest;		/* most loads during one wait */
 	uint64_t	idle;			/* idle decisions while a scan was blocked ... */
 	uint64_t	idle_elevator;	/* ... on an elevator that waits for a reader */
-	uint64_t	idle_relevance;	/* ... under relevance, which prefers a reader */
+	uint64_t	idle_relevance; /* ... under relevance, which prefers a reader */
 	uint64_t	vain;			/* wake-ups that found nothing */
 } World;
 
