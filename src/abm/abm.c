@@ -606,6 +606,9 @@ abandon_loads(int code, Datum arg)
 	(void) code;
 	(void) arg;
 	LWLockReleaseAll();
+
+	/* It may be that of the load in which we were interrupted. */
+	CurrentResourceOwner = AuxProcessResourceOwner;
 	nin_flight = 0;
 	for (int i = 0; i < cscan_pool.state->max_slots; i++)
 		cscan_loader_abandon(i);

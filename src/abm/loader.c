@@ -396,7 +396,6 @@ cscan_loader_step(int slot)
 	PG_TRY();
 	{
 		finish_read(f);
-		CHECK_FOR_INTERRUPTS();
 	}
 	PG_CATCH();
 	{
@@ -405,6 +404,7 @@ cscan_loader_step(int slot)
 	}
 	PG_END_TRY();
 	CurrentResourceOwner = AuxProcessResourceOwner;
+	CHECK_FOR_INTERRUPTS();
 	return true;
 }
 

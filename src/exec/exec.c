@@ -24,6 +24,7 @@
 #include "nodes/bitmapset.h"
 #include "pgstat.h"
 #include "storage/bufpage.h"
+#include "storage/predicate.h"
 #include "utils/memutils.h"
 
 #include "exec/exec.h"
@@ -71,7 +72,7 @@ create_state(CustomScan *cscan)
  * Chunks
  * ------------------------------------------------------------------ */
 
-static void
+static bool
 set_chunk(CScanState *node, uint32 chunk)
 {
 	bool		again;
@@ -93,6 +94,7 @@ set_chunk(CScanState *node, uint32 chunk)
 	node->next_block = Max(chunk * node->chunk_blocks, node->head);
 	node->end_block = Min(node->nblocks - chunk * node->chunk_blocks, node->chunk_blocks) +
 		chunk * node->chunk_blocks;
+	return true;
 }
 
 /*
@@ -114,12 +116,13 @@ read_head(CScanState *node)
 
 /* Register, if possible, the blocks from "head" on, of "nblocks". */
 void
-cscan_exec_register(CScanState *node)
+cscan_exec_register(CScanState *node, bool later)
 {
 	/* The plan may be older than the wish for physical order. */
 	if (synchronize_seqscans)
 		node->reg = cscan_registry_register(node->css.ss.ss_currentRelation,
-											node->nblocks, node->head, node->policy);
+											node->nblocks, node->head, node->policy,
+											later);
 	node->chunk_blocks = node->reg ? cscan_registry_chunk_blocks(node->reg) :
 		Max(node->nblocks, 1);
 	node->nchunks = (node->nblocks + node->chunk_blocks - 1) / node->chunk_blocks;
@@ -136,7 +139,7 @@ begin_chunks(CScanState *node)
 	node->begun = true;
 	if (node->nblocks <= node->head)
 		return false;
-	cscan_exec_register(node);
+	cscan_exec_register(node, false);
 	node->counts.chunks += node->nchunks - node->head / node->chunk_blocks;
 	return true;
 }
@@ -165,12 +168,12 @@ next_chunk(CScanState *node)
 		if (node->reg == NULL)
 		{
 			node->counts.self++;
-			set_chunk(node, 0);
-			return true;
+			return set_chunk(node, 0);
 		}
 	}
 	if (node->reg == NULL)
-		return false;
+		return node->parallel && cscan_parallel_take(node, &chunk) &&
+			set_chunk(node, chunk);
 
 	how = cscan_registry_next(node->reg, &chunk, &node->counts.waited);
 	switch (how)
@@ -192,8 +195,7 @@ next_chunk(CScanState *node)
 	}
 	if (node->parallel)
 		cscan_parallel_count(node);
-	set_chunk(node, chunk);
-	return true;
+	return set_chunk(node, chunk);
 }
 
 /* ------------------------------------------------------------------
@@ -215,6 +217,9 @@ begin_heap_scan(CScanState *node)
 		node->scan = cscan_parallel_begin(node);
 		return;
 	}
+
+	/* What is written behind these blocks must meet the predicate lock. */
+	PredicateLockRelation(ss->ss_currentRelation, ss->ps.state->es_snapshot);
 	node->nblocks = RelationGetNumberOfBlocks(ss->ss_currentRelation);
 	if (!node->first_rows)
 	{

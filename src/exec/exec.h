@@ -70,7 +70,7 @@ typedef struct CScanState
 } CScanState;
 
 /* exec.c */
-extern void cscan_exec_register(CScanState *node);
+extern void cscan_exec_register(CScanState *node, bool later);
 extern void cscan_exec_leave(CScanState *node);
 
 /* parallel.c */
@@ -84,6 +84,7 @@ extern void cscan_parallel_shutdown(CustomScanState *css);
 extern TableScanDesc cscan_parallel_begin(CScanState *node);
 extern bool cscan_parallel_take_head(CScanState *node);
 extern bool cscan_parallel_claim(CScanState *node, uint32 chunk);
+extern bool cscan_parallel_take(CScanState *node, uint32 *chunk);
 extern void cscan_parallel_count(CScanState *node);
 
 /* explain.c */

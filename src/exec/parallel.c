@@ -20,6 +20,7 @@
 
 #include "access/tableam.h"
 #include "port/atomics.h"
+#include "storage/predicate.h"
 
 #include "exec/exec.h"
 
@@ -69,12 +70,14 @@ begin(CScanState *node, CScanParallel *p)
 	node->plain = node->begun = node->finished = false;
 	node->next_block = node->end_block = 0;
 
+	/* It may be long until anybody reads; the lock comes before the end is fixed. */
+	PredicateLockRelation(node->css.ss.ss_currentRelation, node->css.ss.ps.state->es_snapshot);
 	node->nblocks = RelationGetNumberOfBlocks(node->css.ss.ss_currentRelation);
 	node->head = 0;
 	if (node->first_rows)
 		node->head = Min(node->nblocks, cscan_shared->preferred_chunk_blocks);
 	node->reg = NULL;
-	cscan_exec_register(node);
+	cscan_exec_register(node, true);
 
 	p->registered = (node->reg != NULL);
 	if (p->registered)
@@ -87,6 +90,8 @@ begin(CScanState *node, CScanParallel *p)
 	pg_atomic_write_u32(&p->head_taken, p->head == 0);
 	for (int i = 0; i < MAP_WORDS; i++)
 		pg_atomic_write_u32(&p->taken[i], 0);
+	node->parallel = p;
+	node->leader = true;
 }
 
 void
@@ -101,11 +106,9 @@ cscan_parallel_initialize(CustomScanState *css, ParallelContext *pcxt, void *coo
 		pg_atomic_init_u64(&p->counts[i], 0);
 	for (int i = 0; i < MAP_WORDS; i++)
 		pg_atomic_init_u32(&p->taken[i], 0);
+	begin(node, p);
 	table_parallelscan_initialize(css->ss.ss_currentRelation, core_part(p),
 								  css->ss.ps.state->es_snapshot);
-	begin(node, p);
-	node->parallel = p;
-	node->leader = true;
 }
 
 /* The workers of the last pass have ended. */
@@ -141,8 +144,8 @@ cscan_parallel_begin(CScanState *node)
 	if (!p->registered)
 	{
 		node->plain = true;
-		if (node->leader)
-			node->counts.chunks = ++node->counts.self;
+		node->counts.chunks += node->leader;
+		node->counts.self += node->leader;
 		return cscan_beginscan_parallel(rel, core_part(p));
 	}
 
@@ -174,6 +177,17 @@ cscan_parallel_take_head(CScanState *node)
 	}
 	return pg_atomic_read_u32(&p->head_taken) == 0 &&
 		pg_atomic_exchange_u32(&p->head_taken, 1) == 0;
+}
+
+/* A worker for which there was no room takes a chunk, to read it itself. */
+bool
+cscan_parallel_take(CScanState *node, uint32 *chunk)
+{
+	if (node->leader || !cscan_registry_take(&node->parallel->ticket, chunk))
+		return false;
+	node->counts.self++;
+	cscan_parallel_count(node);
+	return true;
 }
 
 /* False if somebody has taken that chunk before. */

@@ -215,8 +215,7 @@ cscan_pool_join(CScanPool *pool, int scan)
 
 /*
  * What a process of a scan has and waits for, from now on.  The scan is blocked
- * while any of them waits for something that can come; "since" is when the
- * first of these asked.
+ * while any of them waits for something that can come.
  */
 static void
 set_reader(CScanPool *pool, int scan, int helper, int in_use, bool waiting, uint64_t now)
@@ -270,6 +269,9 @@ cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now)
 	if (slot == CSCAN_NONE)
 		return CSCAN_NONE;
 
+	/* Others that still wait have been served with it: their turn begins anew. */
+	if (s->blocked)
+		s->since = now;
 	cscan_pool_unwant(pool, scan, pool->slots[slot].chunk);
 	s->position = pool->slots[slot].chunk;
 	pool->slots[slot].stamp = now;
@@ -301,8 +303,7 @@ cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now, uint32_t *c
 		return false;
 	cscan_pool_unwant(pool, scan, *chunk);
 	set_reader(pool, scan, helper, CSCAN_NONE, false, now);
-	if (!pool->scans[scan].blocked)
-		pool->scans[scan].since = now;
+	pool->scans[scan].since = now;
 	pool->scans[scan].stalled = false;
 	pool->scans[scan].position = *chunk;
 	return true;

@@ -19,6 +19,7 @@
  */
 #include "compat.h"
 
+#include "access/xact.h"
 #include "lib/ilist.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
@@ -111,7 +112,7 @@ abm_to_wake(void)
 
 CScanRegistration *
 cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
-						CScanPolicyId policy)
+						CScanPolicyId policy, bool later)
 {
 	CScanRegistration *reg;
 	uint64		now = cscan_now();
@@ -157,6 +158,8 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 		cscan_pool_unwant(&cscan_pool, scan, c);
 	cscan_pool_start(&cscan_pool, scan);
 
+	cscan_pool.scans[scan].stalled = later;
+
 	/* A first guess; the first chunk will show. */
 	cscan_pool.scans[scan].warm = warm;
 
@@ -178,11 +181,31 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 	reg->ticket.locator = cscan_tables[table].locator;
 	reg->ticket.chunk_blocks = cscan_pool.tables[table].chunk_blocks;
 	dlist_push_head(&registrations, &reg->node);
-	latch = abm_to_wake();
+
+	/* The ABM looks for new tables before it decides whether to sleep. */
+	latch = cscan_shared->abm_latch;
+	cscan_shared->abm_idle = false;
 	cscan_unlock();
 
 	wake_abm(latch);
 	return reg;
+}
+
+/* A chunk has been handed out; call with the lock held. */
+static void
+count_delivery(const CScanTicket *ticket, CScanDelivery how)
+{
+	CScanInterest *interest = &cscan_pool.scans[ticket->scan];
+	CScanStats *stats = &cscan_shared->stats[interest->policy];
+
+	cscan_scans[ticket->scan].chunks_done++;
+	cscan_tables[ticket->table].chunks_delivered++;
+	stats->chunks_delivered++;
+	stats->self_reads += (how == CSCAN_SELF_READ);
+
+	/* It may have been the last one, and others may be waiting. */
+	if (interest->needed == 0)
+		ConditionVariableBroadcast(&cscan_scans[ticket->scan].cv);
 }
 
 CScanTicket
@@ -217,6 +240,28 @@ cscan_registry_join(const CScanTicket *ticket)
 		return NULL;
 	}
 	return reg;
+}
+
+bool
+cscan_registry_take(const CScanTicket *ticket, uint32 *chunk)
+{
+	CScanInterest *interest = &cscan_pool.scans[ticket->scan];
+	CScanSharedScan *scan = &cscan_scans[ticket->scan];
+	bool		found;
+
+	cscan_lock();
+	found = interest->table == ticket->table && scan->serial == ticket->scan_serial &&
+		cscan_pool_peek(&cscan_pool, ticket->scan, chunk);
+	if (found)
+	{
+		cscan_pool_unwant(&cscan_pool, ticket->scan, *chunk);
+		interest->position = *chunk;
+		interest->stalled = false;
+		scan->last_change = cscan_now();
+		count_delivery(ticket, CSCAN_SELF_READ);
+	}
+	cscan_unlock();
+	return found;
 }
 
 uint32
@@ -260,6 +305,25 @@ is_over(const CScanRegistration *reg)
 		cscan_pool.helpers[reg->helper].scan == CSCAN_NONE;
 }
 
+/* Does another process of the same scan wait?  Call with the lock held. */
+static bool
+others_wait(const CScanRegistration *reg)
+{
+	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
+
+	if (reg->helper != CSCAN_NONE && interest->waiting)
+		return true;
+	for (int i = 0; i < cscan_pool.state->max_helpers && interest->nhelpers > 0; i++)
+	{
+		const CScanHelper *helper = &cscan_pool.helpers[i];
+
+		if (i != reg->helper && helper->used && helper->scan == reg->ticket.scan &&
+			helper->waiting)
+			return true;
+	}
+	return false;
+}
+
 /*
  * A scan that would have to wait looks whether its next chunk is in memory
  * anyway.  Called with the lock held, which is released in between.
@@ -286,32 +350,33 @@ take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 	warm = warm && cscan_pool_peek(&cscan_pool, reg->ticket.scan, &again) &&
 		again == candidate &&
 		cscan_pool_absent_for(&cscan_pool, reg->ticket.scan, candidate);
-	interest->warm = warm;
+	interest->warm = warm && !others_wait(reg);
 	return warm && cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
 }
 
 /*
- * Is there no use in waiting?  Call with the lock held.
+ * Is there no use in waiting, for a process that does since then?  Call with the
+ * lock held.
  *
- * A long wait alone is no reason.  But a scan that is blocked wants a load, and
- * if for a while none at all is completed then something is wrong.  Not so under
- * elevator, whose cursor may be waiting for the slowest scan.
+ * A long wait alone is no reason.  But who waits wants a load, and if for a
+ * while none at all is completed then something is wrong.  Not so under elevator,
+ * whose cursor may be waiting for the slowest scan; unless that may be a scan of
+ * the same query, which waits for this process to take its rows.
  */
 static bool
-must_read_itself(const CScanRegistration *reg, uint64 now)
+must_read_itself(const CScanRegistration *reg, uint64 now, uint64 since)
 {
-	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
-
 	/* Who finds it stuck tells the others: until it moves nobody waits again. */
-	if (now > Max(cscan_shared->abm_alive, interest->since) + CSCAN_ABM_STUCK_AFTER)
+	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
 	return cscan_shared->abm_latch == NULL ||
 		cscan_pool.state->budget < reg->ticket.chunk_blocks ||
 		cscan_tables[reg->ticket.table].lock_state == CSCAN_TABLE_REFUSED ||
 		cscan_shared->abm_stuck == cscan_shared->abm_alive ||
-		(interest->policy != CSCAN_POLICY_ELEVATOR &&
-		 now > Max(cscan_shared->abm_loaded, interest->since) + CSCAN_ABM_STUCK_AFTER);
+		((cscan_pool.scans[reg->ticket.scan].policy != CSCAN_POLICY_ELEVATOR ||
+		  IsInParallelMode()) &&
+		 now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER);
 }
 
 /*
@@ -399,7 +464,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			{
 				result = CSCAN_SELF_READ;
 				done = !is_over(reg) &&
-					(must_read_itself(reg, now) ||
+					(must_read_itself(reg, now, began ? began : now) ||
 					 helpers_wait(reg, now, &seen, &seen_at)) &&
 					cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
 			}
@@ -414,15 +479,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 				stats->wait_time += now - began;
 			}
 			if (result != CSCAN_FINISHED)
-			{
-				scan->chunks_done++;
-				stats->chunks_delivered++;
-				cscan_tables[reg->ticket.table].chunks_delivered++;
-				stats->self_reads += (result == CSCAN_SELF_READ);
-			}
-			if (interest->needed == 0 && interest->nhelpers > 0)
-				ConditionVariableBroadcast(&scan->cv);	/* nothing is left to
-														 * wait for */
+				count_delivery(&reg->ticket, result);
 		}
 		else if (began == 0)
 		{

@@ -39,20 +39,24 @@ typedef enum CScanDelivery
 
 /*
  * Register a scan of a relation's first nblocks blocks, of which the first
- * "head" ones have been read already.  NULL if that is not possible, or of no
- * use: then the scan reads for itself.
+ * "head" ones have been read already.  With "later" it does not count before
+ * somebody asks for a chunk.  NULL if that is not possible, or of no use: then
+ * the scan reads for itself.
  */
 extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblocks,
-												  BlockNumber head, CScanPolicyId policy);
+												  BlockNumber head, CScanPolicyId policy,
+												  bool later);
 
 /* For others to join; valid as long as the owner has not left. */
 extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
 
 /*
  * Join another process's scan.  NULL if there is no room, or if its owner has
- * left: then there is nothing to read.
+ * left.  A process that could not join takes chunks all the same, to be read by
+ * itself, as long as there are any.
  */
 extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket);
+extern bool cscan_registry_take(const CScanTicket *ticket, uint32 *chunk);
 
 /* Blocks in each chunk of this registration. */
 extern uint32 cscan_registry_chunk_blocks(const CScanRegistration *reg);

@@ -144,7 +144,7 @@ SELECT count(set_config(name, 'on', false)) FROM pg_settings WHERE name IN ('for
 SET max_parallel_workers_per_gather = 1;
 EXPLAIN (COSTS OFF) SELECT count(*), sum(id), min(tableoid::regclass::text) FROM t;
 SELECT count(*), sum(id), min(tableoid::regclass::text) FROM t;
--- A parallel scan stays PostgreSQL's own.
+-- A parallel scan is a CScan, too: see parallel.sql.
 SELECT count(set_config(name, reset_val, false)) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;

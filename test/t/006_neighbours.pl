@@ -134,6 +134,161 @@ nothing_left($node, 'after these neighbours', 't');
 	$_->quit foreach ($cursor, $other);
 }
 
+### A scan that goes on all the time
+
+# An idle scan is let go of anyway.  These take a page every so often, so that
+# they never count as stalled, and amble as long as somebody holds the key: so
+# they are in the middle of their table until all that is to be seen was seen.
+
+sql($node, q(
+	CREATE EXTENSION pg_visibility;
+	CREATE FUNCTION amble(key bigint, s float8) RETURNS boolean LANGUAGE plpgsql AS $$
+		BEGIN
+			IF pg_try_advisory_lock_shared(key) THEN
+				PERFORM pg_advisory_unlock_shared(key);
+			ELSE
+				PERFORM pg_sleep(s);
+			END IF;
+			RETURN true;
+		END $$));
+make_table($node, 's', $rows);
+sql($node, 'CREATE TABLE t_rows AS TABLE s');
+
+# Counts and sums a table; ambles at a row of each page.
+sub ambling_query
+{
+	my ($table, $key, $seconds) = @_;
+	return "SELECT count(*), sum(i) FROM $table WHERE i % 17 <> 0 OR amble($key, $seconds)";
+}
+
+# Asks until the answer is the expected one, as long as the scan goes on and it
+# has taken less than so many chunks more.
+sub while_it_ambles
+{
+	my ($scan, $chunks, $sql, $expected) = @_;
+	my $end = time + $CScanTest::limit;
+	my ($got, $now, $first);
+
+	while (time < $end)
+	{
+		# -1: it is over.
+		($got, $now) = split /\n/, sql($node, "$sql; SELECT coalesce(max(chunks_done), -1) FROM cscan_scans WHERE pid = " . $scan->pid);
+		return 1 if $got eq $expected && $now >= 0;
+		$first = $now unless defined $first;
+		last if $now < 0 || $now >= $first + $chunks;
+		usleep(10_000);
+	}
+	diag("$scan->{name}: $sql\nlast answer: $got");
+	return 0;
+}
+
+{
+	my $holder = session($node, name => 'who holds the key');
+	my $waiter = session($node, name => 'who wants the table');
+
+	# The ABM's lock goes as soon as somebody waits for it, and no later.
+	foreach my $policy (@policies)
+	{
+		my $scan = session($node, name => "$policy, ambling", policy => $policy);
+		my ($own, $wanted) = ($scan->pid, $waiter->pid);
+
+		# The locks on the table: those that the ABM has, that somebody waits for,
+		# that the scan has.
+		my $locks = qq(SELECT concat_ws(' ',
+			count(*) FILTER (WHERE pid = $abm AND granted),
+			count(*) FILTER (WHERE pid = $wanted AND NOT granted),
+			count(*) FILTER (WHERE pid = $own AND granted))
+			FROM pg_locks WHERE relation = 's'::regclass);
+
+		$holder->query('SELECT pg_advisory_lock(2)');
+		$scan->send(ambling_query('s', 2, 0.02));
+		ok(poll($node, $locks, '1 0 1'), "$policy: a scan is under way, and the ABM has its lock");
+		ok(poll($node, 'SELECT count(*) > 0 FROM cscan_chunks'), "$policy: and chunks");
+
+		# Somebody waits for a while and gives up: then the ABM serves again.
+		my $self_reads = stat_sum($node, 'self_reads');
+		$waiter->send(q(BEGIN; LOCK TABLE s IN ACCESS EXCLUSIVE MODE));
+		ok(while_it_ambles($scan, 60, $locks, '0 1 1'), "$policy: somebody waits for the table, and the ABM has let go of it");
+		ok(while_it_ambles($scan, 60, 'SELECT count(*) FROM cscan_chunks', '0'), "$policy: of its chunks, too");
+		ok(while_it_ambles($scan, 60, "SELECT sum(self_reads) > $self_reads FROM cscan_stat", 't'), "$policy: the scan reads for itself");
+		is(sql($node, $locks), '0 1 1', "$policy: all the time");
+		sql($node, 'SELECT pg_cancel_backend(' . $waiter->pid . ')');
+		$waiter->result;
+		like($waiter->err, qr/canceling statement due to user request/, "$policy: who waits gives up");
+		$waiter->query('ROLLBACK');
+		ok(while_it_ambles($scan, 60, $locks, '1 0 1'), "$policy: the ABM takes its lock again");
+
+		# The next one stays.
+		$self_reads = stat_sum($node, 'self_reads');
+		$waiter->send(q(BEGIN; LOCK TABLE s IN ACCESS EXCLUSIVE MODE));
+		ok(while_it_ambles($scan, 60, $locks, '0 1 1'), "$policy: again somebody waits for the table, and the ABM lets go");
+		$holder->query('SELECT pg_advisory_unlock(2)');
+		is($scan->result . $scan->err, $right, "$policy: the scan is right");
+		cmp_ok(stat_sum($node, 'self_reads'), '>', $self_reads, "$policy: it has read for itself");
+		is($waiter->result . $waiter->err, '', "$policy: then the other one has the table");
+		is(sql($node, q(SELECT pid, mode FROM pg_locks WHERE relation = 's'::regclass AND granted)),
+			$waiter->pid . '|AccessExclusiveLock', "$policy: for itself");
+		$waiter->query('COMMIT');
+		nothing_left($node, "$policy, after who wanted the table", 's');
+		$scan->quit;
+	}
+
+	# A chunk's pins go when VACUUM waits for one of its pages.  A fast scan has the
+	# ABM load chunks that one that ambles wants, too; so they stay pinned until it
+	# has read them.  Nobody can freeze the page that it has pinned itself, and
+	# VACUUM would go behind it from page to page: so it ambles where nothing is to
+	# be frozen.  These two policies take chunks in their order, and let a fast scan
+	# go ahead of a slow one.
+	foreach my $policy ('normal', 'attach')
+	{
+		my $scan = session($node, name => "$policy, ambling", policy => $policy);
+		my $fast = session($node, name => "$policy, fast", policy => $policy);
+		my $pins = q(SELECT count(*) FROM pg_buffercache
+			WHERE relfilenode = pg_relation_filenode('s') AND pinning_backends > 0);
+		my $thawed = q(SELECT count(*) FROM pg_visibility_map('s') WHERE NOT all_frozen);
+
+		# In the second half of the table all rows are to be frozen, and there are
+		# dead ones.
+		sql($node, 'TRUNCATE s; INSERT INTO s SELECT * FROM t_rows WHERE i <= 20000');
+		sql($node, 'VACUUM (FREEZE) s');
+		is(sql($node, $thawed), '0', "$policy: half of the table is frozen");
+		sql($node, 'INSERT INTO s SELECT * FROM t_rows WHERE i > 20000; UPDATE s SET v = v + 1 WHERE i > 20000 AND i % 50 = 0');
+		my $xid = sql($node, 'SELECT pg_current_xact_id()');
+		cmp_ok(sql($node, $thawed), '>', 1000, "$policy: the other half is not");
+
+		$holder->query('SELECT pg_advisory_lock(2)');
+		$scan->send(ambling_query('s', 2, 0.05));
+		ok(poll($node, 'SELECT count(*) FROM cscan_scans', '1'), "$policy: a scan is under way");
+		is($fast->query('SELECT count(*), sum(i) FROM s') . $fast->err, $right, "$policy: a fast one is right");
+		my $pinned = sql($node, $pins);
+		cmp_ok($pinned, '>', 200, "$policy: many pages are pinned for the other one");
+
+		my $done = sql($node, 'SELECT chunks_done FROM cscan_scans');
+		$waiter->send('VACUUM (FREEZE) s');
+		my ($now, $end) = ($done, time + $CScanTest::limit);
+		until ($waiter->done || time > $end)
+		{
+			$now = sql($node, 'SELECT coalesce(max(chunks_done), -1) FROM cscan_scans');
+			last if $now < 0 || $now >= $done + $pinned / 8 / 2;
+			usleep(10_000);
+		}
+		ok($waiter->done, "$policy: VACUUM FREEZE is through before the slow one has read half as many");
+		ok(!$scan->done, "$policy: while it goes on");
+		note("$policy: $pinned pages were pinned; the slow one has taken chunk $done to $now; now pinned: " . sql($node, $pins));
+		$holder->query('SELECT pg_advisory_unlock(2)');
+		is($waiter->result . $waiter->err, '', "$policy: VACUUM FREEZE: without an error");
+		is($scan->result . $scan->err, $right, "$policy: the ambling one is right");
+		is(sql($node, $thawed), '0', "$policy: all pages are frozen");
+		is(sql($node, q(SELECT count(*) FROM pg_check_frozen('s'))), '0', "$policy: and all their rows");
+		is(sql($node, qq(SELECT relfrozenxid::text::bigint >= $xid FROM pg_class WHERE oid = 's'::regclass)), 't',
+			"$policy: and so it is recorded");
+		nothing_left($node, "$policy, after VACUUM FREEZE", 's');
+		$_->quit foreach ($scan, $fast);
+	}
+	$_->quit foreach ($holder, $waiter);
+	sql($node, 'DROP TABLE s, t_rows');
+}
+
 ### Sixteen scans at once, and ALTER TABLE
 
 {

@@ -1,0 +1,456 @@
+# Parallel queries: the leader registers the scan, its workers join it, and for
+# the policies they are one.  Whoever of them, or the Active Buffer Manager, goes
+# in the middle: the result is right or there is an error, and nothing stays
+# behind.  Without workers, without the leader and without a registration the
+# result is right, too.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rows = 40000;
+my $right = "$rows|" . $rows * ($rows + 1) / 2;
+
+# What makes a session's plans parallel ones, with two workers.
+my $parallel = join(' ', map { "SET $_;" } 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
+	'min_parallel_table_scan_size = 0', 'max_parallel_workers_per_gather = 2');
+
+my $node = new_node('parallel');
+make_table($node, $_, $rows) foreach qw(t u);
+# As those of CScanTest.pm, but such that workers may call them.
+sql($node, q(
+	CREATE FUNCTION par_gate(key bigint) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS
+		$$ BEGIN PERFORM pg_advisory_lock_shared(key), pg_advisory_unlock_shared(key); RETURN true; END $$;
+	CREATE FUNCTION par_slow(s float8) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS
+		$$ BEGIN PERFORM pg_sleep(s); RETURN true; END $$));
+
+# A session whose queries are parallel.
+sub parallel_session
+{
+	my ($name, $policy) = @_;
+	my $s = session($node, name => $name, $policy ? (policy => $policy) : ());
+	$s->query($parallel);
+	return $s;
+}
+
+# Counts and sums a table; each process that takes part waits at one of its first
+# rows until nobody holds advisory lock KEY.
+sub par_gated
+{
+	my ($table, $key) = @_;
+	return "SELECT count(*), sum(i) FROM $table WHERE CASE WHEN i % 400 = 0 THEN par_gate($key) ELSE true END";
+}
+
+# Counts and sums a table in two seconds or so.
+sub par_slowed
+{
+	my ($table) = @_;
+	return "SELECT count(*), sum(i) FROM $table WHERE CASE WHEN i % 50 = 0 THEN par_slow(0.007) ELSE true END";
+}
+
+sub is_parallel
+{
+	my ($query, $more) = @_;
+	return sql($node, $parallel . ($more || '') . "EXPLAIN (COSTS OFF) $query") =~ /Parallel Custom Scan \(CScan\)/;
+}
+
+# So many processes wait at a gate, neither more nor less.
+sub waiting_are
+{
+	my ($n) = @_;
+	return poll($node, q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted), $n);
+}
+
+# The workers of a session.
+sub workers_of
+{
+	my ($s) = @_;
+	return split /\n/, sql($node, q(SELECT pid FROM pg_stat_activity
+		WHERE backend_type = 'parallel worker' AND leader_pid = ) . $s->pid . ' ORDER BY pid');
+}
+
+sub free_at_once
+{
+	my ($what, @tables) = @_;
+	foreach my $table (@tables)
+	{
+		is(sql_fails($node, "BEGIN; LOCK TABLE $table IN ACCESS EXCLUSIVE MODE NOWAIT; ROLLBACK"),
+			'it did not fail', "$what: LOCK $table NOWAIT works at once");
+	}
+	nothing_left($node, $what, @tables);
+	return;
+}
+
+my $abm = wait_for_abm($node);
+my $gatekeeper = session($node, name => 'gatekeeper');
+
+ok(is_parallel(par_gated('t', 1)), 'the plan is a Parallel Custom Scan (CScan)');
+ok(is_parallel(par_slowed('t')), 'and so is that of the slow query');
+is(sql($node, "$parallel SELECT count(*), sum(i) FROM t"), $right, 'its result is right');
+nothing_left($node, 'after the first', 't');
+
+### Held in the middle: it is one scan
+
+# How many chunks a scan has.
+my $before = stat_sum($node, 'chunks_delivered');
+sql($node, 'SELECT count(*) FROM t');
+my $chunks = stat_sum($node, 'chunks_delivered') - $before;
+cmp_ok($chunks, '>', 100, 'the table has many chunks');
+
+foreach my $policy (@policies)
+{
+	my @s = map { parallel_session("$policy $_", $policy) } 1 .. 2;
+	my $alone = session($node, name => "$policy without workers", policy => $policy);
+	my $scans = stat_sum($node, 'scans');
+	$before = stat_sum($node, 'chunks_delivered');
+
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$s[0]->send(par_gated('t', 1));
+	ok(waiting_are(3), "$policy: a leader and two workers are in the middle of the table");
+	is(sql($node, 'SELECT pid, relid::regclass, policy FROM cscan_scans'), $s[0]->pid . "|t|$policy",
+		"$policy: they are one scan, the leader's");
+	is(scalar(workers_of($s[0])), 2, "$policy: it has two workers");
+
+	$s[1]->send(par_gated('t', 1));
+	$alone->send(gated_query('t', 20000, 1));
+	ok(waiting_are(7), "$policy: another one, and a scan without workers");
+	is(sql($node, 'SELECT pid FROM cscan_scans ORDER BY pid'),
+		join("\n", sort { $a <=> $b } map { $_->pid } @s, $alone), "$policy: they are three scans");
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	is($_->result . $_->err, $right, "$_->{name}: right") foreach (@s, $alone);
+	is(stat_sum($node, 'scans') - $scans, 3, "$policy: three scans were registered");
+	is(stat_sum($node, 'chunks_delivered') - $before, 3 * $chunks, "$policy: and each chunk delivered once to each");
+	free_at_once($policy, 't');
+
+	# At their own pace, on two tables.
+	$s[0]->send('SELECT count(*), sum(i) FROM t');
+	$s[1]->send('SELECT count(*), sum(i) FROM u');
+	$alone->send('SELECT count(*), sum(i) FROM t');
+	is($_->result . $_->err, $right, "$_->{name}, at its own pace: right") foreach (@s, $alone);
+	is($s[0]->query('SELECT count(*), sum(t.i) FROM t JOIN u USING (i)') . $s[0]->err, $right,
+		"$policy: a parallel join of two tables");
+	is($s[0]->query('SELECT count(*), sum(a.i) FROM t a JOIN t b ON a.i = b.i') . $s[0]->err, $right,
+		"$policy: and of one with itself");
+	free_at_once("$policy, at their own pace", 't', 'u');
+	$_->quit foreach (@s, $alone);
+}
+
+# The same scan over and over: the workers of each pass join it anew.
+{
+	my $s = parallel_session('rescan', 'relevance');
+	my $query = 'SELECT x, c, s FROM (SELECT count(*) c, sum(i) s FROM t WHERE i > 10 OR v >= 0) q RIGHT JOIN (VALUES (1), (2), (3)) v(x) ON true';
+	$s->query('SET enable_material = off');
+	ok(is_parallel($query, 'SET enable_material = off;'), 'a parallel scan on the inner side of a nested loop');
+	is($s->query($query) . $s->err, join("\n", map { "$_|$right" } 1 .. 3), 'three passes: right');
+	nothing_left($node, 'after three passes', 't');
+	$s->quit;
+}
+
+### Somebody goes in the middle
+
+# WAY: "held", where all of them wait at a gate, or "moving".
+sub in_the_middle
+{
+	my ($s, $way) = @_;
+
+	if ($way eq 'held')
+	{
+		$gatekeeper->query('SELECT pg_advisory_lock(1)');
+		$s->send(par_gated('t', 1));
+		ok(waiting_are(3), "$s->{name}: in the middle");
+	}
+	else
+	{
+		$s->send(par_slowed('t'));
+		ok(poll($node, 'SELECT count(*) FROM cscan_scans s WHERE chunks_done > 2 AND EXISTS
+			(SELECT FROM pg_stat_activity WHERE leader_pid = s.pid)', '1'), "$s->{name}: in the middle");
+	}
+	return;
+}
+
+sub gate_opens
+{
+	my ($way) = @_;
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)') if $way eq 'held';
+	return;
+}
+
+foreach my $policy (@policies)
+{
+	foreach my $way ('held', 'moving')
+	{
+		my $name = "$policy, $way";
+		my $s = parallel_session($name, $policy);
+
+		in_the_middle($s, $way);
+		my ($worker) = workers_of($s);
+		is(sql($node, "SELECT pg_terminate_backend($worker)"), 't', "$name: a worker is terminated");
+		is($s->result, '', "$name: no result");
+		like($s->err, qr/ERROR: .*(due to administrator command|lost connection to parallel worker)/,
+			"$name: but an error");
+		free_at_once("$name, a worker terminated", 't');
+		gate_opens($way);
+
+		in_the_middle($s, $way);
+		sql($node, 'SELECT pg_cancel_backend(' . $s->pid . ')');
+		is($s->result, '', "$name: no result from a leader that is cancelled");
+		like($s->err, qr/canceling statement due to user request/, "$name: but its error");
+		free_at_once("$name, cancelled", 't');
+		gate_opens($way);
+
+		# An error of the query's own, in one of the processes.
+		is($s->query('SELECT count(*) FROM t WHERE 1 / (i - 20000) < 2'), '', "$name: no result from a query that fails");
+		like($s->err, qr/division by zero/, "$name: but its error");
+		free_at_once("$name, failed", 't');
+
+		in_the_middle($s, $way);
+		my $pid = $s->pid;
+		sql($node, "SELECT pg_terminate_backend($pid)");
+		ok(poll($node, "SELECT count(*) FROM pg_stat_activity WHERE $pid IN (pid, leader_pid)", '0'),
+			"$name: the leader is terminated, and all are gone");
+		free_at_once("$name, the leader terminated", 't');
+		gate_opens($way);
+		$s->quit;
+	}
+}
+
+# In one transaction, with a subtransaction for each.
+{
+	my $s = parallel_session('subtransactions', 'relevance');
+	is($s->query(q(BEGIN; SAVEPOINT a; SELECT count(*) FROM t WHERE 1 / (i - 20000) < 2; ROLLBACK TO a;
+		SELECT count(*) FROM cscan_scans; SELECT count(*), sum(i) FROM t; COMMIT)), "0\n$right",
+		'after an error in a subtransaction');
+	like($s->err, qr/division by zero/, 'there was one');
+	$s->quit;
+	free_at_once('after a subtransaction', 't');
+}
+
+### Somebody goes while they wait for a chunk
+
+# The ABM is stopped while it is idle: who comes then waits, for a while.
+foreach my $who ('leader', 'worker')
+{
+	my $s = parallel_session("the $who goes");
+	my $ended;
+	ok(poll($node, 'SELECT count(*) FROM cscan_relations', '0'), 'the ABM is idle');
+	signal_pid('STOP', $abm);
+	my $alive = eval {
+		$s->send(par_slowed('t'));
+		poll($node, 'SELECT count(*) FROM cscan_scans s WHERE blocked_since IS NOT NULL AND
+			(SELECT count(*) = 2 FROM pg_stat_activity WHERE leader_pid = s.pid)', '1');
+		my ($worker) = workers_of($s);
+		sql($node, 'SELECT pg_terminate_backend(' . ($who eq 'leader' ? $s->pid : $worker) . ')');
+		$s->result;
+		1;
+	};
+	diag($@) unless $alive;
+	signal_pid('CONT', $abm);
+	ok($alive, "$s->{name} while it waits for a chunk: it ends");
+	like($s->err, qr/due to administrator command/, 'with its error');
+	$s->quit;
+	ok(poll($node, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'", '0'), 'the workers end');
+	free_at_once("$s->{name} while it waits for a chunk", 't');
+}
+is(abm_pid($node), $abm, 'the ABM has not been restarted by any of this');
+
+### The ABM goes
+
+foreach my $policy (@policies)
+{
+	foreach my $way ('held', 'moving')
+	{
+		my $s = parallel_session("$policy, $way, without the ABM", $policy);
+
+		in_the_middle($s, $way);
+		sql($node, "SELECT pg_terminate_backend($abm)");
+		ok(poll($node, "SELECT count(*) FROM pg_stat_activity WHERE pid = $abm", '0'), "$s->{name}: it is gone");
+		gate_opens($way);
+		is($s->result . $s->err, $right, "$s->{name}: right");
+		$s->quit;
+		my $next = wait_for_abm($node, $abm);
+		isnt($next, $abm, "$s->{name}: there is another one");
+		$abm = $next;
+		free_at_once($s->{name}, 't');
+	}
+}
+
+### Without workers, and without the leader
+
+foreach my $policy (@policies)
+{
+	my $s = parallel_session("$policy, not all take part", $policy);
+
+	$s->query('SET max_parallel_workers = 0');
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$s->send(par_gated('t', 1));
+	ok(waiting_are(1), "$policy: a leader without workers waits");
+	is(sql($node, 'SELECT pid FROM cscan_scans'), $s->pid, 'its scan is registered');
+	is(scalar(workers_of($s)), 0, 'and there are no workers');
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	is($s->result . $s->err, $right, "$policy, without workers: right");
+	like($s->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM t'),
+		qr/Workers Launched: 0\n.*Parallel Custom Scan \(CScan\) on t .*CScan Chunks: $chunks\n/s,
+		"$policy, without workers: the plan is the same");
+	free_at_once("$policy, without workers", 't');
+
+	$s->query('RESET max_parallel_workers; SET parallel_leader_participation = off');
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$s->send(par_gated('t', 1));
+	ok(waiting_are(2), "$policy: two workers wait");
+	is(sql($node, 'SELECT pid FROM cscan_scans'), $s->pid, 'for the scan of their leader');
+	is(sql($node, 'SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = ' . $s->pid), '0', 'who is not one of them');
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	is($s->result . $s->err, $right, "$policy, without the leader: right");
+	like($s->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM t'),
+		qr/Workers Launched: 2\n.*Parallel Custom Scan \(CScan\) on t .*CScan Chunks: $chunks\n/s,
+		"$policy, without the leader: it knows of all chunks");
+	free_at_once("$policy, without the leader", 't');
+	$s->quit;
+}
+
+### Only the first rows
+
+{
+	my $s = parallel_session('LIMIT');
+	my $query = 'SELECT i FROM t LIMIT 5';
+	ok(is_parallel($query), 'a LIMIT over a parallel scan');
+	foreach my $policy (@policies)
+	{
+		my $wrong = 0;
+		$s->query("SET cscan.policy = $policy");
+		foreach (1 .. 20)
+		{
+			my @got = split /\n/, $s->query($query);
+			my %seen = map { $_ => 1 } grep { /^\d+$/ && $_ >= 1 && $_ <= $rows } @got;
+			$wrong++ unless @got == 5 && keys %seen == 5 && $s->err eq '';
+		}
+		is($wrong, 0, "$policy: twenty times the first five rows");
+		free_at_once("$policy, after twenty limits", 't');
+
+		# More than the head of the scan has, and fewer than all.
+		$s->query("SELECT count(*), count(DISTINCT i) FROM (SELECT i FROM t LIMIT 30000) q");
+		is($s->result . $s->err, '30000|30000', "$policy: the first 30000 rows");
+		is($s->query("SELECT count(*), sum(i) FROM (SELECT i FROM t LIMIT 100000) q") . $s->err, $right,
+			"$policy: a limit that is not reached");
+		free_at_once("$policy, after larger limits", 't');
+	}
+	$s->quit;
+}
+
+### Two that fail make no difference to the others
+
+{
+	my @s = map { parallel_session("one of four, $_", $_) } @policies;
+	my $again = session($node, name => 'a scan without workers');
+	my $wrong = 0;
+
+	foreach my $round (1 .. 5)
+	{
+		$s[$_]->send($_ < 2 ? 'SELECT count(*) FROM t WHERE 1 / (i - 20000) < 2' : 'SELECT count(*), sum(i) FROM t') foreach 0 .. 3;
+		$again->send('SELECT count(*), sum(i) FROM t');
+		foreach (0 .. 3)
+		{
+			my $got = $s[$_]->result . $s[$_]->err;
+			next if $_ < 2 ? $got =~ /division by zero/ : $got eq $right;
+			$wrong++;
+			diag("round $round, $s[$_]->{name}: $got");
+		}
+		$wrong++ unless $again->result eq $right;
+	}
+	is($wrong, 0, 'two that fail, two that do not and one without workers, five times');
+	free_at_once('after these', 't');
+	$_->quit foreach (@s, $again);
+}
+
+# After all these errors workers still find room.
+{
+	my $s = parallel_session('after all');
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$s->send(par_gated('t', 1));
+	ok(waiting_are(3), 'a leader and two workers, as in the beginning');
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	is($s->result . $s->err, $right, 'right, as in the beginning');
+	$s->quit;
+}
+$gatekeeper->quit;
+
+### No room for another scan
+
+$node->append_conf('postgresql.conf', "cscan.max_scans = 1\n");
+$node->restart;
+wait_for_abm($node);
+$gatekeeper = session($node, name => 'gatekeeper');
+{
+	my $cursor = session($node, name => 'cursor');
+	my @s = map { parallel_session("$_, no room", $_) } @policies;
+
+	$cursor->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM t');
+	is(scalar(split /\n/, $cursor->query('FETCH 5000 FROM c')), 5000, 'a cursor is in the middle of its scan');
+	is(sql($node, 'SELECT pid FROM cscan_scans'), $cursor->pid, 'it has the only room there is');
+	foreach my $table ('t', 'u')
+	{
+		$gatekeeper->query('SELECT pg_advisory_lock(1)');
+		$s[0]->send(par_gated($table, 1));
+		ok(waiting_are(3), "a parallel scan of $table is in the middle");
+		is(sql($node, 'SELECT pid FROM cscan_scans'), $cursor->pid, 'but not registered');
+		$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+		is($s[0]->result . $s[0]->err, $right, "no room: right for $table");
+		$_->send("SELECT count(*), sum(i) FROM $table") foreach @s;
+		is($_->result . $_->err, $right, "$_->{name} for $table: right") foreach @s;
+		is($s[1]->query("SELECT count(DISTINCT i) FROM (SELECT i FROM $table LIMIT 30000) q"), '30000',
+			"no room: the first rows of $table");
+		is($s[2]->query("SELECT count(*), sum(t.i) FROM t JOIN $table u USING (i)") . $s[2]->err, $right,
+			"no room: a join with $table");
+	}
+	is(scalar(split /\n/, $cursor->query('FETCH ALL FROM c')), $rows - 5000, 'the cursor goes on to its end');
+	$cursor->query('COMMIT');
+	nothing_left($node, 'without room', 't', 'u');
+
+	# One of them finds room; a join of two needs it twice.
+	my $scans = stat_sum($node, 'scans');
+	is($s[3]->query('SELECT count(*), sum(i) FROM t') . $s[3]->err, $right, 'the cursor is closed: right');
+	is(stat_sum($node, 'scans') - $scans, 1, 'and registered');
+	is($s[3]->query('SELECT count(*), sum(t.i) FROM t JOIN u USING (i)') . $s[3]->err, $right,
+		'a join of two tables where there is room for one');
+	free_at_once('with room for one', 't', 'u');
+	$_->quit foreach ($cursor, @s);
+}
+
+$gatekeeper->quit;
+
+### No room for a worker
+
+# A hash join without rows on its inner side fetches one row of the outer side, and stops; its worker keeps its place there
+# until the whole plan ends. Twenty of these use up all the places, and the table that comes last has to be read all the same.
+$node->append_conf('postgresql.conf', "cscan.max_scans = 128\nmax_worker_processes = 4\n");
+$node->restart;
+wait_for_abm($node);
+make_table($node, 'small', 2000);
+make_table($node, 'inner_side', 10);
+sql($node, 'ALTER TABLE inner_side SET (parallel_workers = 0)');
+{
+	my $arms = join ' UNION ALL ', map { 'SELECT s.i FROM small s JOIN inner_side USING (i) WHERE inner_side.k < 0' } 1 .. 20;
+
+	foreach my $policy (@policies)
+	{
+		my $s = parallel_session("$policy, no room for workers", $policy);
+		$s->query('SET max_parallel_workers = 1; SET enable_parallel_hash = off; SET enable_mergejoin = off; SET enable_nestloop = off');
+		foreach my $leader ('off', 'on')
+		{
+			$s->query("SET parallel_leader_participation = $leader");
+			is($s->query("SELECT count(*), sum(i) FROM ($arms UNION ALL SELECT i FROM t) q") . $s->err, $right,
+				"$s->{name}, leader $leader: right");
+		}
+		$s->quit;
+	}
+	nothing_left($node, 'no room for workers', 't', 'small');
+}
+
+$node->stop;
+done_testing();
