@@ -9,6 +9,7 @@
 #   pass_env               the environment that a command behind sudo should still see, as NAME=VALUE in PASS_ENV
 #   test_user              the user that servers and tests run as on this machine (never root)
 #   cache_dir              where what is expensive to make is kept between runs
+#   server_packages MAJOR  what the machine's own server of a major needs; with CSCAN_NO_TESTS nothing that only tests need
 #   apt_refresh            apt-get update, once in a run
 #   apt_missing PKG ...    prints those that are not installed
 #   apt_install PKG ...    installs what is missing; leaves the machine's database clusters and services alone
@@ -42,7 +43,7 @@ pass_env() {
     PASS_ENV=()
     for name in $(compgen -e); do
         case $name in
-            CSCAN_*|PG[A-Z]*|PROVE_*|CI|TERM|http_proxy|https_proxy|no_proxy|HTTP_PROXY|HTTPS_PROXY|NO_PROXY)
+            CSCAN_*|PG[A-Z]*|PROVE_*|PIP_*|SSL_CERT_*|REQUESTS_CA_BUNDLE|CI|TERM|http_proxy|https_proxy|no_proxy|HTTP_PROXY|HTTPS_PROXY|NO_PROXY)
                 PASS_ENV+=("$name=${!name}") ;;
         esac
     done
@@ -73,13 +74,20 @@ cache_dir() {
     fi
 }
 
-APT_REFRESHED=
+# In the environment, for the scripts that this one runs.
 apt_refresh() {
-    [[ -z $APT_REFRESHED ]] || return 0
-    APT_REFRESHED=yes
+    [[ -z ${CSCAN_APT_REFRESHED:-} ]] || return 0
+    export CSCAN_APT_REFRESHED=yes
     have apt-get || die "this needs apt-get (Debian or Ubuntu)"
     say "apt-get update"
     as_root apt-get -qq -o DPkg::Lock::Timeout=300 update >&2 || warn "apt-get update failed; going on with the lists that are there"
+}
+
+TEST_TOOLS=(libipc-run-perl libtap-parser-sourcehandler-pgtap-perl)
+server_packages() {
+    local list=("postgresql-$1" "postgresql-server-dev-$1" libc6-dev make gcc perl)
+    [[ -n ${CSCAN_NO_TESTS:-} ]] || list+=("postgresql-$1-pgtap" "${TEST_TOOLS[@]}")
+    echo "${list[@]}"
 }
 
 apt_missing() {
@@ -119,10 +127,11 @@ apt_install() {
     local missing lock log
     mapfile -t missing < <(apt_missing "$@")
     [[ ${#missing[@]} -gt 0 ]] || return 0
+    can_be_root || die "packages are missing, and there is neither root nor sudo to install them. As root, this does:
+    apt-get install --no-install-recommends ${missing[*]}"
     mkdir -p "$(cache_dir)"
     exec {lock}>"$(cache_dir)/lock.apt"
     flock "$lock"
-    can_be_root || die "these packages are missing and there is neither root nor sudo to install them: ${missing[*]}"
     apt_refresh
     say "installing ${missing[*]}"
     log=$(mktemp)

@@ -210,6 +210,8 @@ class Cluster:
         pid = self.postmaster()
         if pid:
             self.end(pid)
+        elif self.process:                          # on its way up: it has no postmaster.pid yet
+            self.process.send_signal(signal.SIGINT)
         if self.process:
             try:
                 self.process.wait(30)
@@ -229,15 +231,19 @@ class Cluster:
 def clean(purpose):
     """Works without the virtual environment, and however little of the rest is there."""
     top, key = cache(), os.environ['CSCAN_KEY']
-    for home in [*top.glob(f'{purpose}/pg*'), *top.glob(f'roots/*/var/lib/cscan/{purpose}/pg*')]:
-        Cluster.at(home).stop()
+    homes = [*top.glob(f'{purpose}/pg*'), *top.glob(f'roots/*/var/lib/cscan/{purpose}/pg*')]
+    clusters = [Cluster.at(home) for home in homes]
+    for cluster in clusters:                        # all or none
+        cluster.lock()
+    for home, cluster in zip(homes, clusters):
+        cluster.stop()
         shutil.rmtree(home)
         say(f'removed {home}')
     builds = {path.name for path in top.glob(f'build/{key}/*')} | {path.parts[-5] for path in top.glob(f'roots/*/var/lib/cscan/{key}')}
     for major in builds:
         server('forget', major)
         say(f'removed the build for PostgreSQL {major}')
-    for empty in (top / purpose, *top.glob(f'roots/*/var/lib/cscan/{purpose}'), top / 'build'):
+    for empty in (top / purpose, *top.glob(f'roots/*/var/lib/cscan/{purpose}'), top / 'build', top / 'roots'):
         if empty.exists() and not any(empty.iterdir()):
             empty.rmdir()
     left = {path.name for path in top.iterdir() if not path.name.startswith('lock.')} if top.exists() else set()

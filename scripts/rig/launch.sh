@@ -5,42 +5,57 @@
 #
 # A plain user who has sudo starts over as root, so that bandwidth can be limited; servers still run as that user.
 
-# The newest PostgreSQL on this machine; where there is none, the one that its packages offer.
+# Sets CSCAN_OWN_MAJOR: the newest PostgreSQL on this machine; where there is none, the one that its packages offer.
+OLDEST_MAJOR=15
 own_major() {
     local newest
     newest=$(for dir in /usr/lib/postgresql/[0-9]*; do [[ ! -x $dir/bin/postgres ]] || echo "${dir##*/}"; done | sort -n | tail -n 1)
+    [[ ${newest:-0} -ge $OLDEST_MAJOR ]] || newest=
     if [[ -z $newest ]] && have apt-cache; then
         compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || ! can_be_root || apt_refresh
-        newest=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p')
+        newest=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p') || :
+        [[ ${newest:-0} -ge $OLDEST_MAJOR ]] || newest=
     fi
-    echo "${newest:-15}"
+    CSCAN_OWN_MAJOR=$newest
 }
 
 rig_environment() {
     local venv=$1
     [[ ! -x $venv/bin/tpchgen-cli ]] || ! "$venv/bin/python" -c 'import psycopg' 2>/dev/null || return 0
-    python3 -c 'import venv, ensurepip' 2>/dev/null || apt_install python3 python3-venv
+    if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
+        # Who cannot install them is told of all that is missing at once.
+        # shellcheck disable=SC2046 # words
+        apt_install python3 python3-venv $(can_be_root || server_packages "$CSCAN_OWN_MAJOR")
+    fi
     say "making a virtual environment with psycopg and tpchgen-cli"
     rm -rf "$venv"
     python3 -m venv "$venv" || die "python3 cannot make a virtual environment in $venv"
     "$venv/bin/pip" --quiet --disable-pip-version-check install 'psycopg[binary]' tpchgen-cli >&2 ||
-        die "pip could not install psycopg and tpchgen-cli"
+        die "pip could not install psycopg and tpchgen-cli; it needs a way to PyPI (https_proxy, PIP_INDEX_URL)"
 }
 
 rig_launch() {
     local module=$1 python=python3
     shift
+    umask 022                       # the user that the servers run as reads what is made here
+    case " $* " in *' --help '*|*' -h '*)
+        have python3 || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$TOP/scripts/$module"; exit 0; } ;;
+    esac
     as_root_if_possible "$module" "$@"
     CSCAN_CACHE=$(cache_dir)
     # A build of its own: what others build from this tree must not replace the library of a server that is running.
     CSCAN_KEY=${CSCAN_KEY:-$(printf %s "$TOP" | cksum | cut -d' ' -f1)-$module}
-    export CSCAN_CACHE CSCAN_KEY CSCAN_OWN_MAJOR
+    CSCAN_NO_TESTS=yes
+    export CSCAN_CACHE CSCAN_KEY CSCAN_OWN_MAJOR CSCAN_NO_TESTS
     case " $* " in
         *' --clean '*|*' --help '*|*' -h '*)        # these need nothing
             CSCAN_OWN_MAJOR=15
-            have python3 || die "python3 is missing" ;;
+            have python3 || die "python3 is missing, so nothing has been made here that could be removed" ;;
         *)
-            CSCAN_OWN_MAJOR=$(own_major)
+            own_major
+            [[ -n $CSCAN_OWN_MAJOR || " $* " == *' --major'* ]] ||
+                die "there is no PostgreSQL $OLDEST_MAJOR or later here, nor do apt's lists have one: run apt-get update as root, or see https://wiki.postgresql.org/wiki/Apt"
+            CSCAN_OWN_MAJOR=${CSCAN_OWN_MAJOR:-$OLDEST_MAJOR}
             mkdir -p "$CSCAN_CACHE"
             rig_environment "$CSCAN_CACHE/venv"
             python=$CSCAN_CACHE/venv/bin/python ;;

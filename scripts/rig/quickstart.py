@@ -30,7 +30,12 @@ def arguments():
     p.add_argument('--bandwidth', type=float, default=200, help='MB/s that the server may read, 0: no limit (default 200)')
     p.add_argument('--stop', action='store_true', help='stop the server at the end')
     p.add_argument('--clean', action='store_true', help='stop the server and remove everything that this command made')
-    return p.parse_args()
+    a = p.parse_args()
+    if not 0.01 <= a.scale <= 1000:
+        p.error('--scale is from 0.01 to 1000')
+    if a.bandwidth != 0 and a.bandwidth < 1:
+        p.error('--bandwidth is at least 1, or 0')
+    return a
 
 
 def run(a):
@@ -47,9 +52,11 @@ def run(a):
         limited = rig.limit.kind != 'none' and a.bandwidth
         if limited:
             limit = f'a disk limited to {a.bandwidth:g} MB/s'
+        elif rig.limit.kind != 'none':
+            limit = 'a disk without limit (as you asked); it may be too fast to show a difference'
         else:
-            why = rig.limit.why or 'as you asked'
-            limit = f'a disk without limit ({why}); it may be too fast to show a difference'
+            limit = f'neither the disk nor the page cache limited ({rig.limit.why}); they may be too fast to show a difference'
+            say('bytes read from storage are those of the whole machine' if rig.limit.disk else 'bytes read from storage cannot be counted here')
         say(f'{MIX.about}, on {facts["bytes"] // MB} MB, with {buffers // MB} MB of shared buffers and {limit}')
         say(f'five ways to scan, about {span(len(VARIANTS) * MIX.guess(facts["bytes"], a.bandwidth * MB))}')
         rows = []
