@@ -73,6 +73,8 @@ static CScanLoadInFlight in_flight[LOADS_IN_FLIGHT];
 static int	nin_flight;			/* the oldest is the first */
 static uint64 last_finish;
 static double block_time;		/* see note_storage(); 0: not known yet */
+static int *read_under;			/* for each slot: the policy under which its
+								 * chunk was read, or CSCAN_NONE */
 static uint32 wait_idle;
 static int	ncpus = 1;
 static int	loads_since_tidy;
@@ -173,6 +175,10 @@ finish_load(int n)
 					  ok && (blocks_read == 0 || storage_is_fast()));
 	stats->chunks_loaded++;
 	stats->blocks_read += blocks_read;
+	if (!ok)
+		read_under[load.slot] = CSCAN_NONE;
+	else if (blocks_read > 0)
+		read_under[load.slot] = load.policy;
 	table->chunks_loaded++;
 	table->blocks_read += blocks_read;
 	if (wake_scans(load.slot) && blocks_read > 0)
@@ -202,6 +208,7 @@ drop_slot(int slot)
 	cscan_pool_drop(&cscan_pool, slot);
 	cscan_unlock();
 	cscan_loader_release(slot);
+	read_under[slot] = CSCAN_NONE;
 }
 
 /*
@@ -233,7 +240,10 @@ run_scheduler(void)
 			break;
 		worked = true;
 		if (act.kind == CSCAN_ACT_EVICT)
+		{
 			cscan_loader_release(act.slot);
+			read_under[act.slot] = CSCAN_NONE;
+		}
 		else if (act.kind == CSCAN_ACT_UNPIN)
 			cscan_loader_unpin(act.slot, true);
 		else
@@ -502,6 +512,7 @@ shrink_pool(void)
 	}
 }
 
+/* Chunks that go as soon as nobody wants them have been evicted like others. */
 static void
 drop_useless(void)
 {
@@ -511,6 +522,8 @@ drop_useless(void)
 
 		cscan_lock();
 		slot = cscan_pool_useless(&cscan_pool);
+		if (slot != CSCAN_NONE && read_under[slot] != CSCAN_NONE)
+			cscan_shared->stats[read_under[slot]].evictions++;
 		cscan_unlock();
 		if (slot == CSCAN_NONE)
 			break;
@@ -738,6 +751,9 @@ cscan_abm_main(Datum arg)
 	CreateAuxProcessResourceOwner();
 	CurrentResourceOwner = AuxProcessResourceOwner;
 	ncpus = Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
+	read_under = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_pool.state->max_slots);
+	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+		read_under[i] = CSCAN_NONE;
 	cscan_loader_init();
 	cscan_tables_init();
 	before_shmem_exit(say_goodbye, (Datum) 0);

@@ -167,7 +167,7 @@ SELECT q.stop, c.* FROM (VALUES (2000), (1000), (999), (500), (33), (32), (1)) A
 SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM t LIMIT 1) x;
 SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM t LIMIT 500) x;
 SELECT count(*), count(DISTINCT id), sum(id) FROM (SELECT id FROM t LIMIT 2000) x;
-SELECT count(*), count(DISTINCT id), sum(id) FROM (SELECT id FROM t OFFSET 1) x;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM t OFFSET 1) x;
 SELECT count(*), count(DISTINCT id), sum(id) FROM (SELECT id FROM two LIMIT 100) x;
 SELECT count(*), count(DISTINCT id), sum(id) FROM (SELECT id FROM chunk LIMIT 100) x;
 SELECT count(*) FROM (SELECT id FROM nothing LIMIT 100) x;

@@ -82,9 +82,9 @@ SELECT heap_blks_read + heap_blks_hit - :without AS more FROM pg_statio_user_tab
 
 -- cscan's own: scans, and chunks of 32 rows. A table of one chunk is nothing to share.
 SELECT make_table('big', 4000), make_table('chunk', 32);
-CREATE FUNCTION changed(OUT policy text, OUT scans bigint, OUT chunks_delivered bigint, OUT loads boolean, OUT reads boolean, OUT evictions boolean)
+CREATE FUNCTION changed(OUT policy text, OUT scans bigint, OUT chunks_delivered bigint, OUT loads boolean, OUT reads boolean, OUT evicts boolean)
 RETURNS SETOF record LANGUAGE sql AS $$
-    SELECT policy, scans, chunks_delivered, chunks_loaded > 0, blocks_read > 0, evictions <= chunks_loaded FROM cscan_stat ORDER BY policy
+    SELECT policy, scans, chunks_delivered, chunks_loaded > 0, blocks_read > 0, CASE policy WHEN 'relevance' THEN evictions > 0 END FROM cscan_stat ORDER BY policy
 $$;
 SELECT cscan_stat_reset();
 SELECT policy, scans, chunks_delivered, chunks_loaded, blocks_read, evictions, self_reads, waits, wait_time,
@@ -97,7 +97,7 @@ SELECT count(*) FROM t;
 SET cscan.policy = elevator;
 VACUUM FULL t;
 SELECT count(*) FROM t UNION ALL SELECT count(*) FROM t;
--- 1000 blocks through a pool of 128: something must go.
+-- 1000 blocks through a pool of 128: something must go. (What else goes depends on how fast the disk is.)
 SET cscan.policy = relevance;
 SELECT count(*) FROM big;
 SELECT * FROM changed();
