@@ -20,6 +20,8 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/tidbitmap.h"
+#include "optimizer/cost.h"
 #include "optimizer/planner.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
@@ -125,6 +127,113 @@ cscan_heap_get_page(HeapScanDesc scan, BlockNumber block)
 	heap_prepare_pagescan(&scan->rs_base);
 #endif
 }
+
+/* 17: a bitmap scan says whether it needs the tuples; 19: flags */
+static inline TableScanDesc
+cscan_beginscan_bitmap(Relation rel, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_bm(rel, snapshot, 0, NULL, 0);
+#elif PG_VERSION_NUM >= 170000 && PG_VERSION_NUM < 180000
+	return table_beginscan_bm(rel, snapshot, 0, NULL, true);
+#else
+	return table_beginscan_bm(rel, snapshot, 0, NULL);
+#endif
+}
+
+/* 19: flags */
+static inline TableScanDesc
+cscan_beginscan_tid_range(Relation rel, Snapshot snapshot, ItemPointer min, ItemPointer max)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_tidrange(rel, snapshot, min, max, 0);
+#else
+	return table_beginscan_tidrange(rel, snapshot, min, max);
+#endif
+}
+
+/* 19: pruning may set bits of the visibility map */
+static inline void
+cscan_prune(HeapScanDesc scan, Buffer buffer)
+{
+#if PG_VERSION_NUM >= 190000
+	heap_page_prune_opt(scan->rs_base.rs_rd, buffer, &scan->rs_vmbuffer, false);
+#else
+	heap_page_prune_opt(scan->rs_base.rs_rd, buffer);
+#endif
+}
+
+/* 18: a bitmap's iterator hands out pages whose tuples are asked for separately */
+typedef struct CScanBitmapPage
+{
+	BlockNumber block;
+	bool		recheck;
+	int			ntuples;		/* -1: all of the page's */
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+} CScanBitmapPage;
+
+#if PG_VERSION_NUM >= 180000
+
+typedef TBMPrivateIterator CScanBitmapIterator;
+
+static inline CScanBitmapIterator *
+cscan_bitmap_begin(TIDBitmap *bitmap)
+{
+	return tbm_begin_private_iterate(bitmap);
+}
+
+static inline bool
+cscan_bitmap_next(CScanBitmapIterator *iterator, CScanBitmapPage *page)
+{
+	TBMIterateResult result;
+
+	if (!tbm_private_iterate(iterator, &result))
+		return false;
+	page->block = result.blockno;
+	page->recheck = result.recheck;
+	page->ntuples = result.lossy ? -1 :
+		tbm_extract_page_tuple(&result, page->offsets, MaxHeapTuplesPerPage);
+	return true;
+}
+
+static inline void
+cscan_bitmap_end(CScanBitmapIterator *iterator)
+{
+	tbm_end_private_iterate(iterator);
+}
+
+#else
+
+typedef TBMIterator CScanBitmapIterator;
+
+static inline CScanBitmapIterator *
+cscan_bitmap_begin(TIDBitmap *bitmap)
+{
+	return tbm_begin_iterate(bitmap);
+}
+
+static inline bool
+cscan_bitmap_next(CScanBitmapIterator *iterator, CScanBitmapPage *page)
+{
+	TBMIterateResult *result = tbm_iterate(iterator);
+
+	if (result == NULL)
+		return false;
+	page->block = result->blockno;
+	page->recheck = result->recheck;
+	page->ntuples = result->ntuples;
+	if (result->ntuples > 0)
+		memcpy(page->offsets, result->offsets, sizeof(OffsetNumber) * result->ntuples);
+	return true;
+}
+
+static inline void
+cscan_bitmap_end(CScanBitmapIterator *iterator)
+{
+	tbm_end_iterate(iterator);
+}
+
+#endif
 
 /* 17: custom wait events */
 static inline uint32
@@ -254,6 +363,18 @@ cscan_check_permissions(PlannedStmt *stmt)
 	ExecCheckRTPerms(stmt->rtable, true);
 #else
 	ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
+#endif
+}
+
+/* 18: what is disabled is counted; before, it costs a lot */
+static inline Cost
+cscan_disabled_cost(bool enabled)
+{
+#if PG_VERSION_NUM < 180000
+	return enabled ? 0 : disable_cost;
+#else
+	(void) enabled;
+	return 0;
 #endif
 }
 

@@ -27,6 +27,7 @@ int			cscan_chunk_size = 4096;
 double		cscan_buffer_share = 0.5;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
+double		cscan_page_cost = 0.5;
 bool		cscan_preloaded = false;
 
 static const struct config_enum_entry policy_options[] = {
@@ -70,7 +71,7 @@ static void
 define_session_settings(void)
 {
 	DefineCustomBoolVariable("cscan.enabled",
-							 "Lets cooperative scans take the place of sequential scans.",
+							 "Lets cooperative scans take the place of sequential and bitmap scans.",
 							 NULL,
 							 &cscan_enabled,
 							 true,
@@ -94,6 +95,14 @@ define_session_settings(void)
 							PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN,
 							NULL, assign_min_table_size, NULL);
+	DefineCustomRealVariable("cscan.page_cost",
+							 "Sets the planner's estimate of the cost of a page that a cooperative scan reads, in units of seq_page_cost.",
+							 "1 makes cooperative scans cost as much as PostgreSQL's sequential scans.",
+							 &cscan_page_cost,
+							 0.5, 0.0, 10.0,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL, NULL, NULL);
 }
 
 static void

@@ -117,14 +117,12 @@ static void
 start_load(const CScanAction *act, uint64 now)
 {
 	CScanLoadInFlight *load = &in_flight[nin_flight++];
-	uint32		offset = act->first -
-		act->chunk * cscan_pool.tables[act->table].chunk_blocks;
 
 	load->slot = act->slot;
 	load->scan = act->scan;
 	load->policy = cscan_pool.scans[act->scan].policy;
 	load->started = now;
-	cscan_loader_start(act->slot, &cscan_tables[act->table], act->first, act->nblocks, offset);
+	cscan_loader_start(act, &cscan_tables[act->table]);
 }
 
 /*

@@ -19,8 +19,7 @@
 
 /* loader.c */
 extern void cscan_loader_init(void);
-extern void cscan_loader_start(int slot, const CScanSharedTable *table,
-							   BlockNumber first, uint32 nblocks, uint32 offset);
+extern void cscan_loader_start(const CScanAction *act, const CScanSharedTable *table);
 extern bool cscan_loader_step(int slot);
 extern bool cscan_loader_finish(int slot, uint32 *blocks_read);
 extern void cscan_loader_release(int slot);

@@ -57,24 +57,27 @@ typedef struct CScanRead
 typedef struct CScanFrames
 {
 	ResourceOwner owner;		/* NULL: holds nothing */
-	int			nbuffers;
+	RelFileLocator locator;
+	bool		permanent;
+	BlockNumber base;			/* the chunk's first block */
+	int			nbuffers;		/* places in use of the two arrays, which have
+								 * one for each block of the chunk */
 	int			room;			/* size of the two arrays */
-	Buffer	   *buffers;
+	Buffer	   *buffers;		/* InvalidBuffer: not loaded */
 	bool	   *read;			/* was it the ABM that read the block? */
 
 	/* The load in flight, if any */
-	RelFileLocator locator;
-	bool		permanent;
-	BlockNumber first;			/* first block of the load */
-	int			offset;			/* its place in buffers[] */
-	int			nblocks;		/* blocks in the load, 0: none in flight */
+	CScanAction load;			/* what is loaded; nblocks = 0: none is */
 	bool		failed;			/* something of it went wrong */
 	BufferAccessStrategy strategy;
-	int			nfinished;		/* reads finished: blocks, or elements of
-								 * reads[] */
+	uint32		blocks_read;	/* read from storage so far */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
+	int			nfinished;
+#else
+	CScanRange	run;			/* the run being read, and */
+	BlockNumber next;			/* the next block of it */
 #endif
 } CScanFrames;
 
@@ -121,22 +124,27 @@ report_and_clean_up(MemoryContext old_context)
 	cscan_loader_clean_up_error();
 }
 
+/* Have places for the chunk's first nbuffers blocks; new ones are empty. */
 static void
 make_room(CScanFrames *f, int nbuffers)
 {
-	int			room = Max(nbuffers, f->room);
-
-	if (f->room < room)
+	if (f->room < nbuffers)
 	{
 		MemoryContext old = MemoryContextSwitchTo(loader_context);
 
-		f->buffers = f->buffers ? repalloc(f->buffers, sizeof(Buffer) * room) :
-			palloc(sizeof(Buffer) * room);
-		f->read = f->read ? repalloc(f->read, sizeof(bool) * room) :
-			palloc(sizeof(bool) * room);
-		f->room = room;
+		f->buffers = f->buffers ? repalloc(f->buffers, sizeof(Buffer) * nbuffers) :
+			palloc(sizeof(Buffer) * nbuffers);
+		f->read = f->read ? repalloc(f->read, sizeof(bool) * nbuffers) :
+			palloc(sizeof(bool) * nbuffers);
+		f->room = nbuffers;
 		MemoryContextSwitchTo(old);
 	}
+	for (int i = f->nbuffers; i < nbuffers; i++)
+	{
+		f->buffers[i] = InvalidBuffer;
+		f->read[i] = false;
+	}
+	f->nbuffers = Max(f->nbuffers, nbuffers);
 }
 
 #if CSCAN_HAVE_VECTORED_IO
@@ -145,50 +153,49 @@ static void
 start_reads(CScanFrames *f, bool sequential)
 {
 	SMgrRelation smgr = cscan_smgropen(f->locator);
-	int			done = 0;
+	CScanRange	run = {0, 0};
 #if CSCAN_HAVE_AIO
 	int			limit = Min(io_combine_limit, io_max_combine_limit);
 #else
 	int			limit = io_combine_limit;
 #endif
 
-	f->reads = MemoryContextAlloc(loader_context, sizeof(CScanRead) * f->nblocks);
-	f->nreads = 0;
-	for (int i = 0; i < f->nblocks; i++)
-		f->buffers[f->offset + i] = InvalidBuffer;
-
-	while (done < f->nblocks)
+	f->reads = MemoryContextAlloc(loader_context, sizeof(CScanRead) * f->load.nblocks);
+	f->nreads = f->nfinished = 0;
+	while (cscan_action_next_run(&f->load, &run))
 	{
-		CScanRead  *read = &f->reads[f->nreads];
-		int			n = Min(limit, f->nblocks - done);
-		int			ours;
-
-		memset(read, 0, sizeof(CScanRead));
-		read->op.smgr = smgr;
-#if CSCAN_HAVE_AIO
-		read->op.persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
-#else
-		read->op.smgr_persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
-#endif
-		read->op.forknum = MAIN_FORKNUM;
-		read->op.strategy = f->strategy;
-		if (StartReadBuffers(&read->op, &f->buffers[f->offset + done],
-							 f->first + done, &n, sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
+		for (BlockNumber block = run.first; block < run.end;)
 		{
-			read->started = true;
-			f->nreads++;
+			CScanRead  *read = &f->reads[f->nreads];
+			int			place = block - f->base;
+			int			n = Min(limit, (int) (run.end - block));
+			int			ours = 0;
+
+			memset(read, 0, sizeof(CScanRead));
+			read->op.smgr = smgr;
 #if CSCAN_HAVE_AIO
-			ours = n;
+			read->op.persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
 #else
-			ours = read->op.io_buffers_len;
+			read->op.smgr_persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
 #endif
+			read->op.forknum = MAIN_FORKNUM;
+			read->op.strategy = f->strategy;
+			if (StartReadBuffers(&read->op, &f->buffers[place], block, &n,
+								 sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
+			{
+				read->started = true;
+				f->nreads++;
+#if CSCAN_HAVE_AIO
+				ours = n;
+#else
+				ours = read->op.io_buffers_len;
+#endif
+			}
+			for (int i = 0; i < ours; i++)
+				f->read[place + i] = true;
+			f->blocks_read += ours;
+			block += n;
 		}
-		else
-			ours = 0;
-		for (int i = 0; i < n; i++)
-			f->read[f->offset + done + i] = i < ours;
-		done += n;
-		f->nbuffers = f->offset + done;
 	}
 }
 
@@ -276,38 +283,48 @@ advise(RelFileLocator locator, BlockNumber first, int nblocks)
 static void
 start_reads(CScanFrames *f, bool sequential)
 {
+	CScanRange	run = {0, 0};
+
 	/* What is in shared buffers needs no advice; a look at the ends will do. */
-	if (!sequential &&
-		(!cscan_in_buffers(f->locator, f->first) ||
-		 !cscan_in_buffers(f->locator, f->first + f->nblocks - 1)))
-		advise(f->locator, f->first, f->nblocks);
+	while (!sequential && cscan_action_next_run(&f->load, &run))
+	{
+		if (!cscan_in_buffers(f->locator, run.first) ||
+			!cscan_in_buffers(f->locator, run.end - 1))
+			advise(f->locator, run.first, run.end - run.first);
+	}
+	f->run.first = f->run.end = 0;
+	f->next = 0;
+}
+
+/* Is there another block?  After a failure the rest of the chunk is of no use. */
+static bool
+reads_left(CScanFrames *f)
+{
+	if (f->failed)
+		return false;
+	if (f->next < f->run.end)
+		return true;
+	if (!cscan_action_next_run(&f->load, &f->run))
+		return false;
+	f->next = f->run.first;
+	return true;
 }
 
 /* Read some of them. */
 static void
 finish_read(CScanFrames *f)
 {
-	int			end = Min(f->nblocks, f->nfinished + BLOCKS_AT_ONCE);
-
-	while (f->nfinished < end)
+	for (int i = 0; i < BLOCKS_AT_ONCE && reads_left(f); i++)
 	{
 		int64		before = pgBufferUsage.shared_blks_read;
-		int			n = f->offset + f->nfinished;
+		int			place = f->next - f->base;
 
-		f->buffers[n] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM,
-												  f->first + f->nfinished,
-												  RBM_NORMAL, f->strategy, f->permanent);
-		f->read[n] = pgBufferUsage.shared_blks_read != before;
-		f->nbuffers = n + 1;
-		f->nfinished++;
+		f->buffers[place] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM, f->next,
+													  RBM_NORMAL, f->strategy, f->permanent);
+		f->read[place] = pgBufferUsage.shared_blks_read != before;
+		f->blocks_read += f->read[place];
+		f->next++;
 	}
-}
-
-/* After a failure the rest of the chunk is of no use. */
-static bool
-reads_left(const CScanFrames *f)
-{
-	return !f->failed && f->nfinished < f->nblocks;
 }
 
 static void
@@ -318,23 +335,27 @@ forget_reads(CScanFrames *f)
 
 #endif
 
-/*
- * Begin to load nblocks blocks, from block "first" of the table on, as the
- * slot's blocks from "offset" on.  cscan_loader_finish() must follow.
- */
+/* Begin to load what the scheduler decided; cscan_loader_finish() must follow. */
 void
-cscan_loader_start(int slot, const CScanSharedTable *table,
-				   BlockNumber first, uint32 nblocks, uint32 offset)
+cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 {
-	CScanFrames *f = &frames[slot];
+	CScanFrames *f = &frames[act->slot];
 	MemoryContext old_context = CurrentMemoryContext;
-	bool		sequential = first == next_block &&
-		RelFileLocatorEquals(table->locator, next_locator);
+	CScanRange	run = {0, 0};
+	bool		sequential;
 
-	Assert(f->nblocks == 0);
+	Assert(f->load.nblocks == 0);
+
+	/* One run, right behind the last load? */
+	(void) cscan_action_next_run(act, &run);
+	sequential = run.first == next_block && run.end - run.first == act->nblocks &&
+		RelFileLocatorEquals(table->locator, next_locator);
+	do
+		next_block = run.end;
+	while (cscan_action_next_run(act, &run));
 	next_locator = table->locator;
-	next_block = first + nblocks;
-	make_room(f, offset + nblocks);
+
+	/* What the slot held before it was unpinned is loaded again. */
 	if (f->owner == NULL)
 	{
 		f->owner = ResourceOwnerCreate(AuxProcessResourceOwner, "cscan chunk");
@@ -342,10 +363,10 @@ cscan_loader_start(int slot, const CScanSharedTable *table,
 	}
 	f->locator = table->locator;
 	f->permanent = table->permanent;
-	f->first = first;
-	f->offset = offset;
-	f->nblocks = nblocks;
-	f->nfinished = 0;
+	f->base = act->blocks.first;
+	make_room(f, act->blocks.end - act->blocks.first);
+	f->load = *act;
+	f->blocks_read = 0;
 	f->failed = false;
 
 	/*
@@ -389,7 +410,7 @@ cscan_loader_step(int slot)
 	CScanFrames *f = &frames[slot];
 	MemoryContext old_context = CurrentMemoryContext;
 
-	if (f->nblocks == 0 || !reads_left(f))
+	if (f->load.nblocks == 0 || !reads_left(f))
 		return false;
 
 	CurrentResourceOwner = f->owner;
@@ -419,7 +440,7 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 	bool		failed;
 
 	*blocks_read = 0;
-	if (f->nblocks == 0)
+	if (f->load.nblocks == 0)
 		return true;
 	while (cscan_loader_step(slot))
 		;
@@ -429,11 +450,8 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 
 	failed = f->failed;
 	if (!failed)
-	{
-		for (int i = f->offset; i < f->nbuffers; i++)
-			*blocks_read += f->read[i];
-	}
-	f->nblocks = 0;
+		*blocks_read = f->blocks_read;
+	f->load.nblocks = 0;
 	if (failed)
 		cscan_loader_release(slot);
 	return !failed;
@@ -448,12 +466,14 @@ cscan_loader_unpin(int slot, bool wanted)
 {
 	CScanFrames *f = &frames[slot];
 
-	Assert(f->nblocks == 0);
+	Assert(f->load.nblocks == 0);
 	if (f->owner == NULL)
 		return;
 	CurrentResourceOwner = f->owner;
 	for (int i = 0; i < f->nbuffers && !f->failed; i++)
 	{
+		if (f->buffers[i] == InvalidBuffer)
+			continue;
 		if (f->read[i] && !wanted)
 			cscan_release_unwanted(f->buffers[i]);
 		else
@@ -471,7 +491,6 @@ bool
 cscan_loader_repin(int slot)
 {
 	CScanFrames *f = &frames[slot];
-	int			first = f->first - f->offset;
 	int			i;
 
 	if (f->owner != NULL || f->nbuffers == 0)
@@ -480,13 +499,17 @@ cscan_loader_repin(int slot)
 	CurrentResourceOwner = f->owner;
 	for (i = 0; i < f->nbuffers; i++)
 	{
-		if (!ReadRecentBuffer(f->locator, MAIN_FORKNUM, first + i, f->buffers[i]))
+		if (f->buffers[i] != InvalidBuffer &&
+			!ReadRecentBuffer(f->locator, MAIN_FORKNUM, f->base + i, f->buffers[i]))
 			break;
 	}
 	if (i < f->nbuffers)
 	{
 		while (i-- > 0)
-			ReleaseBuffer(f->buffers[i]);
+		{
+			if (f->buffers[i] != InvalidBuffer)
+				ReleaseBuffer(f->buffers[i]);
+		}
 		CurrentResourceOwner = AuxProcessResourceOwner;
 		delete_owner(f);
 		return false;
@@ -506,7 +529,7 @@ cscan_loader_release(int slot)
 	uint32		ignored;
 
 	/* Still in flight?  If that fails it comes back here by itself. */
-	if (f->nblocks != 0 && !cscan_loader_finish(slot, &ignored))
+	if (f->load.nblocks != 0 && !cscan_loader_finish(slot, &ignored))
 		return;
 
 	if (!f->failed)
@@ -515,8 +538,7 @@ cscan_loader_release(int slot)
 		for (int i = f->nbuffers; i-- > 0;)
 		{
 			if (f->read[i])
-				cscan_buffer_is_next(f->buffers[i], f->locator,
-									 f->first - f->offset + i);
+				cscan_buffer_is_next(f->buffers[i], f->locator, f->base + i);
 		}
 	}
 	else if (f->owner != NULL)
@@ -541,7 +563,7 @@ cscan_loader_abandon(int slot)
 			pgaio_wref_wait(&f->reads[i].op.io_wref);
 	}
 #endif
-	f->nblocks = 0;
+	f->load.nblocks = 0;
 	if (f->owner != NULL)
 		delete_owner(f);
 }
@@ -551,12 +573,12 @@ bool
 cscan_loader_intact(int slot)
 {
 	CScanFrames *f = &frames[slot];
-	int			first = f->first - f->offset;
 	int			step = Max(1, f->nbuffers / 8);
 
 	for (int i = 0; i < f->nbuffers; i += step)
 	{
-		if (!cscan_buffer_has(f->buffers[i], f->locator, first + i))
+		if (f->buffers[i] != InvalidBuffer &&
+			!cscan_buffer_has(f->buffers[i], f->locator, f->base + i))
 			return false;
 	}
 	return true;

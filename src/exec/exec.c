@@ -1,20 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * exec.c
- *		The CScan node: a sequential scan whose chunks come in any order.
+ *		The CScan node: a scan whose chunks come in any order.
  *
  * The page loop is a heap scan's own, page at a time; what differs is which
  * page comes next.  The node reads every page itself, through the buffer
  * manager, so that the ABM's pins only decide whether that is a hit.
  *
- *		first fetch		begin a heap scan, fix the number of blocks, register
+ *		first fetch		begin a heap scan, find out what is to be read, register
  *		next chunk		ask the registry, which may wait; or, without one, go on
  *						in block order
  *		end, rescan		leave
  *
  * Invariant: every chunk is taken exactly once.  The node keeps its own list
  * of the chunks that it has taken and holds whatever the registry says
- * against it.  What several processes do together is in parallel.c.
+ * against it.  What several processes do together is in parallel.c; what is
+ * particular to scans that read only a part of the table is in bitmap.c and
+ * tid_range.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -64,6 +66,7 @@ create_state(CustomScan *cscan)
 #if CSCAN_HAVE_SLOT_OPS
 	node->css.slotOps = &TTSOpsBufferHeapTuple;
 #endif
+	node->kind = (CScanKind) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_KIND);
 	node->first_rows = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FIRST_ROWS);
 	return (Node *) node;
 }
@@ -71,6 +74,17 @@ create_state(CustomScan *cscan)
 /* ------------------------------------------------------------------
  * Chunks
  * ------------------------------------------------------------------ */
+
+/* These blocks are next, those of them that are wanted. */
+static void
+read_blocks(CScanState *node, BlockNumber first, BlockNumber end)
+{
+	node->next_block = first;
+	node->end_block = Min(end, node->span.end);
+	node->self_read = (node->reg == NULL);
+	if (node->pages)
+		node->entry = node->prefetched = cscan_pages_find(node->pages, first);
+}
 
 static bool
 set_chunk(CScanState *node, uint32 chunk)
@@ -91,10 +105,75 @@ set_chunk(CScanState *node, uint32 chunk)
 		elog(ERROR, "chunk %u of %u was handed out twice", chunk, node->nchunks);
 
 	/* What the first rows came from has been read already. */
-	node->next_block = Max(chunk * node->chunk_blocks, node->head);
-	node->end_block = Min(node->nblocks - chunk * node->chunk_blocks, node->chunk_blocks) +
-		chunk * node->chunk_blocks;
+	read_blocks(node, Max(chunk * node->chunk_blocks, Max(node->head, node->span.first)),
+				Min(node->nblocks - chunk * node->chunk_blocks, node->chunk_blocks) +
+				chunk * node->chunk_blocks);
 	return true;
+}
+
+/* Find out what of the table is to be read, in the node's own context. */
+void
+cscan_exec_find_interest(CScanState *node)
+{
+	ScanState  *ss = &node->css.ss;
+
+	MemoryContextReset(node->context);
+	node->pages = NULL;
+	node->nranges = 0;
+	if (node->kind == CSCAN_BITMAP)
+	{
+		MemoryContext old;
+
+		cscan_bitmap_resolve(node);
+		old = MemoryContextSwitchTo(node->context);
+		node->ranges = cscan_pages_ranges(node->pages, &node->nranges);
+		MemoryContextSwitchTo(old);
+		node->counts.pages += node->pages->nexact + node->pages->nlossy;
+		node->counts.lossy += node->pages->nlossy;
+	}
+	else
+	{
+		CScanRange	range = {0, 0};
+
+		/* What is written behind these blocks must meet the predicate lock. */
+		PredicateLockRelation(ss->ss_currentRelation, ss->ps.state->es_snapshot);
+		node->nblocks = RelationGetNumberOfBlocks(ss->ss_currentRelation);
+		range.end = node->nblocks;
+		if (node->kind == CSCAN_TID_RANGE)
+		{
+			if (!cscan_tid_range_evaluate(node))
+				range.end = 0;
+			else
+			{
+				range.first = ItemPointerGetBlockNumberNoCheck(&node->min_tid);
+				if (ItemPointerGetBlockNumberNoCheck(&node->max_tid) < node->nblocks)
+					range.end = ItemPointerGetBlockNumberNoCheck(&node->max_tid) + 1;
+			}
+		}
+		if (range.first < range.end)
+		{
+			node->ranges = MemoryContextAlloc(node->context, sizeof(CScanRange));
+			node->ranges[node->nranges++] = range;
+			node->counts.pages += range.end - range.first;
+		}
+	}
+	node->span.first = node->nranges > 0 ? node->ranges[0].first : 0;
+	node->span.end = node->nranges > 0 ? node->ranges[node->nranges - 1].end : 0;
+}
+
+/* Where the head ends: it has a chunk's worth of blocks. */
+BlockNumber
+cscan_exec_head(const CScanState *node)
+{
+	uint32		left = cscan_shared->preferred_chunk_blocks;
+
+	for (uint32 i = 0; i < node->nranges; i++)
+	{
+		if (node->ranges[i].end - node->ranges[i].first >= left)
+			return node->ranges[i].first + left;
+		left -= node->ranges[i].end - node->ranges[i].first;
+	}
+	return node->span.end;
 }
 
 /*
@@ -104,43 +183,60 @@ set_chunk(CScanState *node, uint32 chunk)
 static bool
 read_head(CScanState *node)
 {
-	if (!node->first_rows || node->head > 0 || node->nblocks == 0)
+	if (!node->first_rows || node->head > 0 || node->nranges == 0)
 		return false;
-	node->head = Min(node->nblocks, cscan_shared->preferred_chunk_blocks);
-	node->next_block = 0;
-	node->end_block = node->head;
+	node->head = cscan_exec_head(node);
+	read_blocks(node, node->span.first, node->head);
+	node->self_read = true;
 	node->counts.chunks++;
 	node->counts.self++;
 	return true;
 }
 
-/* Register, if possible, the blocks from "head" on, of "nblocks". */
+/* Register, if possible, the ranges from "head" on. */
 void
 cscan_exec_register(CScanState *node, bool later)
 {
+	uint32		read_before = 0;
+
+	while (node->nranges > 0 && node->ranges[0].end <= node->head)
+	{
+		read_before += node->ranges[0].end - node->ranges[0].first;
+		node->ranges++;
+		node->nranges--;
+	}
+	if (node->nranges > 0 && node->ranges[0].first < node->head)
+	{
+		read_before += node->head - node->ranges[0].first;
+		node->ranges[0].first = node->head;
+	}
+
 	/* The plan may be older than the wish for physical order. */
-	if (synchronize_seqscans)
-		node->reg = cscan_registry_register(node->css.ss.ss_currentRelation,
-											node->nblocks, node->head, node->policy,
-											later);
+	if (synchronize_seqscans && node->nranges > 0)
+		node->reg = cscan_registry_register(node->css.ss.ss_currentRelation, node->nblocks,
+											node->ranges, node->nranges, read_before,
+											node->policy, later);
 	node->chunk_blocks = node->reg ? cscan_registry_chunk_blocks(node->reg) :
 		Max(node->nblocks, 1);
 	node->nchunks = (node->nblocks + node->chunk_blocks - 1) / node->chunk_blocks;
+	if (node->reg)
+		node->counts.chunks += cscan_registry_chunks(node->reg);
 }
 
 /*
- * Register what is left of the table and divide it into chunks.  Where that
- * is no more than one chunk there is nothing to share; then, and where no
+ * Register what is left to be read and divide it into chunks.  Where that is no
+ * more than one chunk there is nothing to share; then, and where no
  * registration is to be had, it is read as a single one.
  */
 static bool
 begin_chunks(CScanState *node)
 {
 	node->begun = true;
-	if (node->nblocks <= node->head)
+	if (node->span.end <= node->head)
 		return false;
 	cscan_exec_register(node, false);
-	node->counts.chunks += node->nchunks - node->head / node->chunk_blocks;
+	if (node->reg == NULL)
+		node->counts.chunks++;
 	return true;
 }
 
@@ -153,8 +249,8 @@ next_chunk(CScanState *node)
 
 	if (node->parallel && cscan_parallel_take_head(node))
 	{
-		node->next_block = 0;
-		node->end_block = node->head;
+		read_blocks(node, node->span.first, node->head);
+		node->self_read = true;
 		node->counts.chunks++;
 		node->counts.self++;
 		return true;
@@ -195,7 +291,9 @@ next_chunk(CScanState *node)
 	}
 	if (node->parallel)
 		cscan_parallel_count(node);
-	return set_chunk(node, chunk);
+	(void) set_chunk(node, chunk);
+	node->self_read = (how == CSCAN_SELF_READ);
+	return true;
 }
 
 /* ------------------------------------------------------------------
@@ -210,34 +308,72 @@ next_chunk(CScanState *node)
 static void
 begin_heap_scan(CScanState *node)
 {
-	ScanState  *ss = &node->css.ss;
-
 	if (node->parallel)
 	{
 		node->scan = cscan_parallel_begin(node);
 		return;
 	}
 
-	/* What is written behind these blocks must meet the predicate lock. */
-	PredicateLockRelation(ss->ss_currentRelation, ss->ps.state->es_snapshot);
-	node->nblocks = RelationGetNumberOfBlocks(ss->ss_currentRelation);
+	cscan_exec_find_interest(node);
 	if (!node->first_rows)
 	{
 		(void) begin_chunks(node);
-		node->plain = (node->reg == NULL);
+		node->plain = (node->reg == NULL && node->kind != CSCAN_BITMAP);
 	}
-
-	/* This counts the scan and takes the predicate lock. */
-	node->scan = table_beginscan_strat(ss->ss_currentRelation,
-									   ss->ps.state->es_snapshot,
-									   0, NULL, true, node->plain);
+	node->scan = cscan_exec_beginscan(node);
 	if (node->plain)
 	{
-		node->counts.chunks = node->counts.self = 1;
-		node->nblocks = ((HeapScanDesc) node->scan)->rs_nblocks;
+		node->counts.chunks = node->counts.self = node->nranges > 0;
+		node->finished = (node->nranges == 0);
 	}
-	else
-		((HeapScanDesc) node->scan)->rs_cindex = ((HeapScanDesc) node->scan)->rs_ntuples = 0;
+}
+
+/*
+ * A scan descriptor of the kind that PostgreSQL's own scan would have, so that
+ * statistics and predicate locks are the same.
+ */
+TableScanDesc
+cscan_exec_beginscan(CScanState *node)
+{
+	ScanState  *ss = &node->css.ss;
+	Relation	rel = ss->ss_currentRelation;
+	Snapshot	snapshot = ss->ps.state->es_snapshot;
+	HeapScanDesc heap;
+
+	switch (node->kind)
+	{
+		case CSCAN_WHOLE:
+			heap = (HeapScanDesc) table_beginscan_strat(rel, snapshot, 0, NULL, true, node->plain);
+			break;
+		case CSCAN_BITMAP:
+			heap = (HeapScanDesc) cscan_beginscan_bitmap(rel, snapshot);
+			break;
+		default:
+			heap = (HeapScanDesc) cscan_beginscan_tid_range(rel, snapshot, &node->min_tid,
+															&node->max_tid);
+			break;
+	}
+	if (!node->plain)
+	{
+		heap->rs_cindex = heap->rs_ntuples = 0;
+
+		/* What others have in memory keeps its place there, or its lack of one. */
+		if (heap->rs_strategy == NULL && (node->reg || node->parallel))
+			heap->rs_strategy = GetAccessStrategy(BAS_BULKREAD);
+	}
+	return &heap->rs_base;
+}
+
+/* The next block of the chunk being read; false if there is none left. */
+static inline bool
+next_block(CScanState *node, BlockNumber *block)
+{
+	if (node->kind == CSCAN_BITMAP)
+		return cscan_bitmap_next_block(node, block);
+	if (node->next_block >= node->end_block)
+		return false;
+	*block = node->next_block++;
+	return true;
 }
 
 /* Get the next page with visible tuples; false at the end. */
@@ -245,10 +381,11 @@ static bool
 next_page(CScanState *node)
 {
 	HeapScanDesc heap = (HeapScanDesc) node->scan;
+	BlockNumber block;
 
 	for (;;)
 	{
-		if (node->next_block >= node->end_block)
+		if (!next_block(node, &block))
 		{
 			/* Nothing stays pinned while waiting. */
 			ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
@@ -259,8 +396,20 @@ next_page(CScanState *node)
 			}
 			if (!next_chunk(node))
 				return false;
+			continue;
 		}
-		cscan_heap_get_page(heap, node->next_block++);
+		if (node->kind == CSCAN_BITMAP)
+		{
+			if (node->self_read)
+				cscan_bitmap_prefetch(node);
+			cscan_bitmap_get_page(node, block);
+		}
+		else
+		{
+			cscan_heap_get_page(heap, block);
+			if (node->kind == CSCAN_TID_RANGE)
+				cscan_tid_range_trim(node);
+		}
 		if (node->reg)
 			cscan_registry_progress(node->reg);
 		heap->rs_cindex = 0;
@@ -282,9 +431,11 @@ next_tuple(ScanState *ss)
 
 	if (node->scan == NULL)
 		begin_heap_scan(node);
-	if (node->plain)
+	if (node->plain && !node->finished)
 	{
-		if (table_scan_getnextslot(node->scan, ForwardScanDirection, slot))
+		if (node->kind == CSCAN_TID_RANGE ?
+			table_scan_getnextslot_tidrange(node->scan, ForwardScanDirection, slot) :
+			table_scan_getnextslot(node->scan, ForwardScanDirection, slot))
 			return slot;
 		return ExecClearTuple(slot);
 	}
@@ -304,23 +455,51 @@ next_tuple(ScanState *ss)
 	tuple->t_data = (HeapTupleHeader) PageGetItem(page, lp);
 	tuple->t_len = ItemIdGetLength(lp);
 	ItemPointerSet(&tuple->t_self, heap->rs_cblock, offset);
-	pgstat_count_heap_getnext(ss->ss_currentRelation);
+	if (node->kind == CSCAN_BITMAP)
+		pgstat_count_heap_fetch(ss->ss_currentRelation);
+	else
+		pgstat_count_heap_getnext(ss->ss_currentRelation);
 	return ExecStoreBufferHeapTuple(tuple, slot, heap->rs_cbuf);
 }
 
-/* There are no conditions that only the access method knows of. */
+/* The next tuple that meets the index conditions. */
+static TupleTableSlot *
+next_rechecked_tuple(ScanState *ss)
+{
+	CScanState *node = (CScanState *) ss;
+
+	for (;;)
+	{
+		TupleTableSlot *slot = next_tuple(ss);
+
+		if (TupIsNull(slot) || !node->recheck_page || cscan_bitmap_recheck(node, slot))
+			return slot;
+		InstrCountFiltered2(node, 1);
+	}
+}
+
+/* EvalPlanQual has another version of a row: does it meet what the scan knows? */
 static bool
 recheck(ScanState *ss, TupleTableSlot *slot)
 {
-	(void) ss;
-	(void) slot;
-	return true;
+	CScanState *node = (CScanState *) ss;
+
+	switch (node->kind)
+	{
+		case CSCAN_BITMAP:
+			return cscan_bitmap_recheck(node, slot);
+		case CSCAN_TID_RANGE:
+			return cscan_tid_range_recheck(node, slot);
+		default:
+			return true;
+	}
 }
 
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_tuple, recheck);
+	return ExecScan(&node->ss, ((CScanState *) node)->kind == CSCAN_BITMAP ?
+					next_rechecked_tuple : next_tuple, recheck);
 }
 
 /* ------------------------------------------------------------------
@@ -366,7 +545,7 @@ exec_with_qual_project(PlanState *ps)
 static TupleTableSlot *
 exec_general(PlanState *ps)
 {
-	return ExecScan((ScanState *) ps, next_tuple, recheck);
+	return exec_scan((CustomScanState *) ps);
 }
 
 /* Called for each tuple: pick the shortest way, past core's own wrapper. */
@@ -377,7 +556,7 @@ choose_exec(CScanState *node)
 
 	ps->ExecProcNode = exec_general;
 #if CSCAN_HAVE_SCAN_EXTENDED
-	if (ps->state->es_epq_active != NULL)
+	if (ps->state->es_epq_active != NULL || node->kind == CSCAN_BITMAP)
 		return;
 	if (ps->qual == NULL)
 		ps->ExecProcNode = ps->ps_ProjInfo ? exec_with_project : exec_plain;
@@ -407,10 +586,18 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 						  table_slot_callbacks(ss->ss_currentRelation));
 	ExecAssignScanProjectionInfoWithVarno(ss, (int) plan->scan.scanrelid);
 	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, (PlanState *) ss);
+#else
+	CustomScan *plan = (CustomScan *) css->ss.ps.plan;
 #endif
-	(void) estate;
-	(void) eflags;
 
+	if (node->kind == CSCAN_BITMAP)
+	{
+		outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+		node->recheck_qual = ExecInitQual(plan->custom_exprs, (PlanState *) css);
+	}
+	else if (node->kind == CSCAN_TID_RANGE)
+		node->tid_bounds = cscan_tid_range_compile(plan->custom_exprs, (PlanState *) css);
+	node->context = AllocSetContextCreate(estate->es_query_cxt, "CScan", ALLOCSET_SMALL_SIZES);
 	node->policy = cscan_policy;
 	choose_exec(node);
 }
@@ -436,6 +623,7 @@ leave(CScanState *node)
 	node->done = NULL;
 	node->begun = false;
 	node->finished = false;
+	node->recheck_page = false;
 	if (!node->parallel)
 		node->head = 0;
 	node->next_block = node->end_block = 0;
@@ -447,18 +635,27 @@ rescan(CustomScanState *css)
 	CScanState *node = (CScanState *) css;
 
 	leave(node);
-	if (node->scan)
+	if (node->scan && node->kind != CSCAN_WHOLE)
 	{
-		/*
-		 * Tuples that came after the first pass are not visible to its
-		 * snapshot: nblocks stays as it was.
-		 */
+		/* What is to be read may be another part of the table. */
+		ExecClearTuple(css->ss.ss_ScanTupleSlot);
+		table_endscan(node->scan);
+		node->scan = NULL;
+	}
+	else if (node->scan)
+	{
 		table_rescan(node->scan, NULL);
 		if (node->plain)
 			node->counts.chunks = ++node->counts.self;
 		else
+		{
+			/* Tuples that came after the first pass its snapshot does not see. */
 			((HeapScanDesc) node->scan)->rs_ntuples = 0;
+			cscan_exec_find_interest(node);
+		}
 	}
+	if (outerPlanState(css) && outerPlanState(css)->chgParam == NULL)
+		ExecReScan(outerPlanState(css));
 	ExecScanReScan(&css->ss);
 }
 
@@ -474,6 +671,8 @@ end_scan(CustomScanState *css)
 		table_endscan(node->scan);
 		node->scan = NULL;
 	}
+	if (outerPlanState(css))
+		ExecEndNode(outerPlanState(css));
 }
 
 void

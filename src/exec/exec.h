@@ -12,16 +12,32 @@
 
 #include "access/parallel.h"
 #include "nodes/extensible.h"
+#include "utils/dsa.h"
 
+#include "exec/pages.h"
 #include "shared/registry.h"
+
+/* What a CScan reads of its table. */
+typedef enum CScanKind
+{
+	CSCAN_WHOLE,				/* all of it */
+	CSCAN_BITMAP,				/* what a bitmap says, which its child makes */
+	CSCAN_TID_RANGE				/* a range of TIDs */
+} CScanKind;
 
 /* What custom_private holds: integers, in this order. */
 typedef enum CScanPrivate
 {
+	CSCAN_PRIVATE_KIND,			/* a CScanKind */
 	CSCAN_PRIVATE_FIRST_ROWS,	/* do not wait for a chunk before the first
 								 * row */
 	CSCAN_PRIVATE_NFIELDS
 } CScanPrivate;
+
+/*
+ * custom_exprs holds the index conditions to be checked again of a
+ * bitmap-driven scan, and the conditions on ctid of one of a TID range.
+ */
 
 extern const CustomScanMethods cscan_scan_methods;
 
@@ -31,25 +47,42 @@ typedef struct CScanParallel CScanParallel;
 /* Counted for EXPLAIN ANALYZE, over all rescans */
 typedef struct CScanCounts
 {
-	uint64		chunks;
+	uint64		pages;			/* wanted; of these */
+	uint64		lossy;			/* without a list of tuples */
+	uint64		chunks;			/* wanted; of these */
 	uint64		resident;
 	uint64		loaded;
 	uint64		self;
 	uint64		waited;			/* us */
 } CScanCounts;
 
+#define CSCAN_NCOUNTS	((int) (sizeof(CScanCounts) / sizeof(uint64)))
+
 typedef struct CScanState
 {
 	CustomScanState css;
+	CScanKind	kind;
 	bool		first_rows;
 	CScanPolicyId policy;
+	ExprState  *recheck_qual;	/* of a bitmap-driven scan */
+	List	   *tid_bounds;		/* of a TID range */
 
-	/* From the first fetch on */
+	/* What is to be read, from the first fetch on */
+	MemoryContext context;		/* pages and ranges */
 	TableScanDesc scan;			/* NULL: not begun */
 	bool		plain;			/* it is a scan of PostgreSQL's own */
-	BlockNumber nblocks;		/* blocks to read; fixed at the first fetch */
-	BlockNumber head;			/* blocks read for the first rows, if they
-								 * were */
+	BlockNumber nblocks;		/* the table's blocks */
+	CScanRange *ranges;			/* to be read, those of the head not included
+								 * once it has been */
+	uint32		nranges;
+	CScanRange	span;			/* from the first to the last of them */
+	CScanPages *pages;			/* of a bitmap-driven scan */
+	ItemPointerData min_tid;	/* of a TID range; inclusive */
+	ItemPointerData max_tid;
+	BlockNumber head;			/* what is below has been read for the first
+								 * rows, if that was done */
+
+	/* How far it is */
 	bool		begun;			/* the rest has been divided into chunks */
 	bool		finished;
 	CScanRegistration *reg;		/* NULL: this scan reads for itself, or is
@@ -61,17 +94,38 @@ typedef struct CScanState
 	/* The chunk being read */
 	BlockNumber next_block;
 	BlockNumber end_block;
+	uint32		entry;			/* of pages, for next_block or before */
+	bool		self_read;		/* it is not in memory, as far as we know */
+	uint32		prefetched;		/* entries before it need no advice */
+	bool		recheck_page;	/* check the index condition of its tuples */
 
 	CScanParallel *parallel;	/* NULL: this process is alone */
 	bool		leader;			/* of the parallel scan */
 
 	CScanCounts counts;			/* of this process */
-	CScanCounts others;			/* of others, as far as they are known */
+	CScanCounts *workers;		/* of others, as far as they are known */
+	int			nworkers;
 } CScanState;
 
 /* exec.c */
 extern void cscan_exec_register(CScanState *node, bool later);
 extern void cscan_exec_leave(CScanState *node);
+extern void cscan_exec_find_interest(CScanState *node);
+extern BlockNumber cscan_exec_head(const CScanState *node);
+extern TableScanDesc cscan_exec_beginscan(CScanState *node);
+
+/* bitmap.c */
+extern void cscan_bitmap_resolve(CScanState *node);
+extern bool cscan_bitmap_next_block(CScanState *node, BlockNumber *block);
+extern void cscan_bitmap_get_page(CScanState *node, BlockNumber block);
+extern void cscan_bitmap_prefetch(CScanState *node);
+extern bool cscan_bitmap_recheck(CScanState *node, TupleTableSlot *slot);
+
+/* tid_range.c */
+extern List *cscan_tid_range_compile(List *quals, PlanState *ps);
+extern bool cscan_tid_range_evaluate(CScanState *node);
+extern void cscan_tid_range_trim(CScanState *node);
+extern bool cscan_tid_range_recheck(CScanState *node, TupleTableSlot *slot);
 
 /* parallel.c */
 extern Size cscan_parallel_estimate(CustomScanState *css, ParallelContext *pcxt);

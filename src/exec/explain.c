@@ -1,31 +1,103 @@
 /*-------------------------------------------------------------------------
  *
  * explain.c
- *		What EXPLAIN ANALYZE says of a CScan.  All keys begin with "CScan".
+ *		What EXPLAIN says of a CScan.
+ *
+ * Conditions have the names that they have in PostgreSQL's own scans; what only
+ * a CScan knows has a key that begins with "CScan".
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "nodes/makefuncs.h"
+#include "utils/ruleutils.h"
+
 #include "exec/exec.h"
+
+static void
+show_condition(CustomScanState *css, const char *label, List *ancestors, ExplainState *es)
+{
+	CustomScan *plan = (CustomScan *) css->ss.ps.plan;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, &plan->scan.plan, ancestors);
+
+	if (plan->custom_exprs != NIL)
+		ExplainPropertyText(label,
+							deparse_expression((Node *) make_ands_explicit(plan->custom_exprs),
+											   context, es->verbose || list_length(es->rtable) > 1,
+											   false), es);
+}
+
+static void
+show_counts(const CScanCounts *counts, ExplainState *es)
+{
+	ExplainPropertyUInteger("CScan Chunks Resident", NULL, counts->resident, es);
+	ExplainPropertyUInteger("CScan Chunks Loaded", NULL, counts->loaded, es);
+	ExplainPropertyUInteger("CScan Chunks Self-Read", NULL, counts->self, es);
+	if (es->timing)
+		ExplainPropertyFloat("CScan Wait Time", "ms", counts->waited / 1000.0, 3, es);
+}
+
+/* What each worker has had of it; in text a line for each. */
+static void
+show_workers(const CScanState *node, ExplainState *es)
+{
+	ExplainOpenGroup("CScan Workers", "CScan Workers", false, es);
+	for (int i = 0; i < node->nworkers; i++)
+	{
+		const CScanCounts *c = &node->workers[i];
+
+		if (es->format == EXPLAIN_FORMAT_TEXT)
+		{
+			ExplainPropertyText(psprintf("CScan Worker %d", i),
+								psprintf("resident=" UINT64_FORMAT " loaded=" UINT64_FORMAT
+										 " self-read=" UINT64_FORMAT,
+										 c->resident, c->loaded, c->self), es);
+			continue;
+		}
+		ExplainOpenGroup("CScan Worker", NULL, true, es);
+		ExplainPropertyInteger("CScan Worker Number", NULL, i, es);
+		show_counts(c, es);
+		ExplainCloseGroup("CScan Worker", NULL, true, es);
+	}
+	ExplainCloseGroup("CScan Workers", "CScan Workers", false, es);
+}
 
 void
 cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
 	CScanState *node = (CScanState *) css;
+	CScanCounts all = node->counts;
 
-	(void) ancestors;
+	if (node->kind == CSCAN_BITMAP)
+	{
+		show_condition(css, "Recheck Cond", ancestors, es);
+		if (es->analyze && css->ss.ps.instrument &&
+			(css->ss.ps.instrument->nfiltered2 > 0 || es->format != EXPLAIN_FORMAT_TEXT))
+			ExplainPropertyFloat("Rows Removed by Index Recheck", NULL,
+								 css->ss.ps.instrument->nloops > 0 ?
+								 css->ss.ps.instrument->nfiltered2 / css->ss.ps.instrument->nloops : 0,
+								 0, es);
+	}
+	else if (node->kind == CSCAN_TID_RANGE)
+		show_condition(css, "TID Cond", ancestors, es);
 	if (!es->analyze)
 		return;
+
+	for (int i = 0; i < node->nworkers; i++)
+	{
+		const uint64 *counted = (const uint64 *) &node->workers[i];
+
+		for (int k = 0; k < CSCAN_NCOUNTS; k++)
+			((uint64 *) &all)[k] += counted[k];
+	}
 	ExplainPropertyText("CScan Policy", cscan_policies[node->policy]->name, es);
-	ExplainPropertyUInteger("CScan Chunks", NULL, node->counts.chunks + node->others.chunks, es);
-	ExplainPropertyUInteger("CScan Chunks Resident", NULL,
-							node->counts.resident + node->others.resident, es);
-	ExplainPropertyUInteger("CScan Chunks Loaded", NULL,
-							node->counts.loaded + node->others.loaded, es);
-	ExplainPropertyUInteger("CScan Chunks Self-Read", NULL,
-							node->counts.self + node->others.self, es);
-	if (es->timing)
-		ExplainPropertyFloat("CScan Wait Time", "ms",
-							 (node->counts.waited + node->others.waited) / 1000.0, 3, es);
+	if (node->kind != CSCAN_WHOLE)
+		ExplainPropertyUInteger("CScan Pages", NULL, all.pages, es);
+	if (node->kind == CSCAN_BITMAP)
+		ExplainPropertyUInteger("CScan Pages Lossy", NULL, all.lossy, es);
+	ExplainPropertyUInteger("CScan Chunks", NULL, all.chunks, es);
+	show_counts(&all, es);
+	if (es->verbose && node->nworkers > 0)
+		show_workers(node, es);
 }

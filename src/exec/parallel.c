@@ -8,7 +8,9 @@
  * join it at their first fetch.  All of them ask for chunks of the one
  * registration, which counts as one scan for the policies.
  *
- * Where nothing could be registered they share PostgreSQL's own parallel scan.
+ * Where nothing could be registered they share PostgreSQL's own parallel scan,
+ * or, if a bitmap drives the scan, divide the table among themselves.  The
+ * leader alone makes the bitmap.
  *
  * Invariant: every chunk, and the head of a scan that may stop early, is taken
  * by exactly one process.  Each claims it in a map that all can see, and raises
@@ -33,30 +35,64 @@ struct CScanParallel
 	CScanTicket ticket;			/* if so */
 	BlockNumber nblocks;
 	BlockNumber head;			/* 0: none */
+	CScanRange	span;
+	uint32		chunk_blocks;
+	dsa_pointer pages;			/* of a bitmap-driven scan: a CScanPages */
+	int			nworkers;
 
 	/* Changed by all, without a lock. */
 	pg_atomic_uint32 head_taken;
-	pg_atomic_uint64 counts[5]; /* what workers have counted: a CScanCounts */
+	pg_atomic_uint32 next_chunk;	/* if it is not registered, but divided */
 	pg_atomic_uint32 taken[MAP_WORDS];
+
+	/* By each worker for itself; read when they have ended. */
+	CScanCounts counts[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* PostgreSQL's own part follows ours. */
+static Size
+own_size(int nworkers)
+{
+	return MAXALIGN(offsetof(CScanParallel, counts) + sizeof(CScanCounts) * nworkers);
+}
+
+/* PostgreSQL's own part follows ours; only a scan of a whole table has it. */
 static ParallelTableScanDesc
 core_part(CScanParallel *p)
 {
-	return (ParallelTableScanDesc) ((char *) p + MAXALIGN(sizeof(CScanParallel)));
+	return (ParallelTableScanDesc) ((char *) p + own_size(p->nworkers));
 }
 
 Size
 cscan_parallel_estimate(CustomScanState *css, ParallelContext *pcxt)
 {
-	(void) pcxt;
-	return add_size(MAXALIGN(sizeof(CScanParallel)),
-					table_parallelscan_estimate(css->ss.ss_currentRelation,
-												css->ss.ps.state->es_snapshot));
+	Size		size = own_size(pcxt->nworkers);
+
+	if (((CScanState *) css)->kind == CSCAN_WHOLE)
+		size = add_size(size, table_parallelscan_estimate(css->ss.ss_currentRelation,
+														  css->ss.ps.state->es_snapshot));
+	return size;
 }
 
-/* Register, and let the others know; nobody else looks as yet. */
+/* Let the workers see what the leader's bitmap holds. */
+static void
+share_pages(CScanState *node, CScanParallel *p)
+{
+	dsa_area   *area = node->css.ss.ps.state->es_query_dsa;
+
+	if (DsaPointerIsValid(p->pages))
+		dsa_free(area, p->pages);
+	p->pages = InvalidDsaPointer;
+	if (node->pages)
+	{
+		p->pages = dsa_allocate_extended(area, node->pages->size, DSA_ALLOC_HUGE);
+		memcpy(dsa_get_address(area, p->pages), node->pages, node->pages->size);
+	}
+}
+
+/*
+ * Find out what is to be read, register, and let the others know; nobody else
+ * looks as yet.
+ */
 static void
 begin(CScanState *node, CScanParallel *p)
 {
@@ -70,24 +106,30 @@ begin(CScanState *node, CScanParallel *p)
 	node->plain = node->begun = node->finished = false;
 	node->next_block = node->end_block = 0;
 
-	/* It may be long until anybody reads; the lock comes before the end is fixed. */
-	PredicateLockRelation(node->css.ss.ss_currentRelation, node->css.ss.ps.state->es_snapshot);
-	node->nblocks = RelationGetNumberOfBlocks(node->css.ss.ss_currentRelation);
+	cscan_exec_find_interest(node);
+	share_pages(node, p);
 	node->head = 0;
-	if (node->first_rows)
-		node->head = Min(node->nblocks, cscan_shared->preferred_chunk_blocks);
+	if (node->first_rows && node->nranges > 0)
+		node->head = cscan_exec_head(node);
 	node->reg = NULL;
 	cscan_exec_register(node, true);
 
 	p->registered = (node->reg != NULL);
 	if (p->registered)
-	{
 		p->ticket = cscan_registry_ticket(node->reg);
-		node->counts.chunks += node->nchunks - node->head / node->chunk_blocks;
+	else
+	{
+		node->chunk_blocks = cscan_shared->preferred_chunk_blocks;
+		while (node->nblocks / node->chunk_blocks >= CSCAN_MAX_CHUNKS)
+			node->chunk_blocks *= 2;
+		node->nchunks = node->nblocks / node->chunk_blocks + 1;
 	}
 	p->nblocks = node->nblocks;
 	p->head = node->head;
+	p->span = node->span;
+	p->chunk_blocks = node->chunk_blocks;
 	pg_atomic_write_u32(&p->head_taken, p->head == 0);
+	pg_atomic_write_u32(&p->next_chunk, Max(p->head, p->span.first) / p->chunk_blocks);
 	for (int i = 0; i < MAP_WORDS; i++)
 		pg_atomic_write_u32(&p->taken[i], 0);
 	node->parallel = p;
@@ -100,15 +142,41 @@ cscan_parallel_initialize(CustomScanState *css, ParallelContext *pcxt, void *coo
 	CScanState *node = (CScanState *) css;
 	CScanParallel *p = coordinate;
 
-	(void) pcxt;
+	memset(p, 0, own_size(pcxt->nworkers));
+	p->nworkers = pcxt->nworkers;
 	pg_atomic_init_u32(&p->head_taken, 0);
-	for (int i = 0; i < (int) lengthof(p->counts); i++)
-		pg_atomic_init_u64(&p->counts[i], 0);
+	pg_atomic_init_u32(&p->next_chunk, 0);
 	for (int i = 0; i < MAP_WORDS; i++)
 		pg_atomic_init_u32(&p->taken[i], 0);
 	begin(node, p);
-	table_parallelscan_initialize(css->ss.ss_currentRelation, core_part(p),
-								  css->ss.ps.state->es_snapshot);
+	if (node->kind == CSCAN_WHOLE)
+		table_parallelscan_initialize(css->ss.ss_currentRelation, core_part(p),
+									  css->ss.ps.state->es_snapshot);
+}
+
+/* Keep what the workers of a pass have counted. */
+static void
+collect_counts(CScanState *node)
+{
+	CScanParallel *p = node->parallel;
+
+	if (node->nworkers < p->nworkers)
+	{
+		node->workers = MemoryContextAllocZero(node->css.ss.ps.state->es_query_cxt,
+											   sizeof(CScanCounts) * p->nworkers);
+		node->nworkers = p->nworkers;
+	}
+	for (int i = 0; i < p->nworkers; i++)
+	{
+		uint64	   *sum = (uint64 *) &node->workers[i];
+		uint64	   *counted = (uint64 *) &p->counts[i];
+
+		for (int k = 0; k < CSCAN_NCOUNTS; k++)
+		{
+			sum[k] += counted[k];
+			counted[k] = 0;
+		}
+	}
 }
 
 /* The workers of the last pass have ended. */
@@ -119,8 +187,10 @@ cscan_parallel_reinitialize(CustomScanState *css, ParallelContext *pcxt, void *c
 	CScanParallel *p = coordinate;
 
 	(void) pcxt;
+	collect_counts(node);
 	cscan_exec_leave(node);
-	table_parallelscan_reinitialize(css->ss.ss_currentRelation, core_part(p));
+	if (node->kind == CSCAN_WHOLE)
+		table_parallelscan_reinitialize(css->ss.ss_currentRelation, core_part(p));
 	begin(node, p);
 }
 
@@ -138,28 +208,26 @@ TableScanDesc
 cscan_parallel_begin(CScanState *node)
 {
 	CScanParallel *p = node->parallel;
-	Relation	rel = node->css.ss.ss_currentRelation;
-	TableScanDesc scan;
 
-	if (!p->registered)
+	if (!p->registered && node->kind == CSCAN_WHOLE)
 	{
 		node->plain = true;
 		node->counts.chunks += node->leader;
 		node->counts.self += node->leader;
-		return cscan_beginscan_parallel(rel, core_part(p));
+		return cscan_beginscan_parallel(node->css.ss.ss_currentRelation, core_part(p));
 	}
 
 	if (!node->leader)
 	{
 		node->nblocks = p->nblocks;
 		node->head = p->head;
-		node->chunk_blocks = p->ticket.chunk_blocks;
-		node->nchunks = (node->nblocks - 1) / node->chunk_blocks + 1;
+		node->span = p->span;
+		node->chunk_blocks = p->chunk_blocks;
+		node->nchunks = node->nblocks / node->chunk_blocks + 1;
+		if (DsaPointerIsValid(p->pages))
+			node->pages = dsa_get_address(node->css.ss.ps.state->es_query_dsa, p->pages);
 	}
-	scan = table_beginscan_strat(rel, node->css.ss.ps.state->es_snapshot,
-								 0, NULL, true, false);
-	((HeapScanDesc) scan)->rs_cindex = ((HeapScanDesc) scan)->rs_ntuples = 0;
-	return scan;
+	return cscan_exec_beginscan(node);
 }
 
 /* Is it this process that reads the head of the scan? */
@@ -172,18 +240,30 @@ cscan_parallel_take_head(CScanState *node)
 	if (!node->begun)
 	{
 		node->begun = true;
-		if (!node->leader)
+		if (!node->leader && p->registered)
 			node->reg = cscan_registry_join(&p->ticket);
 	}
 	return pg_atomic_read_u32(&p->head_taken) == 0 &&
 		pg_atomic_exchange_u32(&p->head_taken, 1) == 0;
 }
 
-/* A worker for which there was no room takes a chunk, to read it itself. */
+/*
+ * Take a chunk without the ABM, to be read by this process: where nothing was
+ * registered, and for a worker for which there was no room.
+ */
 bool
 cscan_parallel_take(CScanState *node, uint32 *chunk)
 {
-	if (node->leader || !cscan_registry_take(&node->parallel->ticket, chunk))
+	CScanParallel *p = node->parallel;
+
+	if (!p->registered)
+	{
+		*chunk = pg_atomic_fetch_add_u32(&p->next_chunk, 1);
+		if (*chunk * (uint64) p->chunk_blocks >= p->span.end || p->span.end <= p->head)
+			return false;
+		node->counts.chunks++;
+	}
+	else if (node->leader || !cscan_registry_take(&p->ticket, chunk))
 		return false;
 	node->counts.self++;
 	cscan_parallel_count(node);
@@ -200,19 +280,15 @@ cscan_parallel_claim(CScanState *node, uint32 chunk)
 		(pg_atomic_fetch_or_u32(&node->parallel->taken[chunk / 32], bit) & bit) == 0;
 }
 
-/* Tell the leader what this worker has counted since it told it last. */
+/*
+ * Show the leader what this worker has counted so far.  It may be ended in the
+ * middle, so it does that again and again.
+ */
 void
 cscan_parallel_count(CScanState *node)
 {
-	uint64	   *counts = (uint64 *) &node->counts;
-
-	if (node->leader)
-		return;
-	for (int i = 0; i < (int) lengthof(node->parallel->counts); i++)
-	{
-		pg_atomic_fetch_add_u64(&node->parallel->counts[i], (int64) counts[i]);
-		counts[i] = 0;
-	}
+	if (!node->leader && ParallelWorkerNumber >= 0 && ParallelWorkerNumber < node->parallel->nworkers)
+		node->parallel->counts[ParallelWorkerNumber] = node->counts;
 }
 
 /* The shared memory is about to go. */
@@ -220,15 +296,11 @@ void
 cscan_parallel_shutdown(CustomScanState *css)
 {
 	CScanState *node = (CScanState *) css;
-	uint64	   *others = (uint64 *) &node->others;
 
 	if (node->parallel == NULL)
 		return;
 	if (node->leader)
-	{
-		for (int i = 0; i < (int) lengthof(node->parallel->counts); i++)
-			others[i] += pg_atomic_read_u64(&node->parallel->counts[i]);
-	}
+		collect_counts(node);
 	else
 		cscan_parallel_count(node);
 	cscan_exec_leave(node);

@@ -21,20 +21,20 @@
 #include "planner/planner.h"
 
 static bool
-large_enough(Relation rel)
+large_enough(Relation rel, double family)
 {
-	uint64		blocks;
+	double		blocks;
 
 	if (cscan_min_table_size == 0)
 		return true;
-	blocks = RelationGetNumberOfBlocks(rel);
+	blocks = Max(family, RelationGetNumberOfBlocks(rel));
 	if (cscan_min_table_size < 0)
-		return blocks > (uint64) NBuffers / 4;
-	return blocks * (BLCKSZ / 1024) > (uint64) cscan_min_table_size;
+		return blocks > NBuffers / 4;
+	return blocks * (BLCKSZ / 1024) > cscan_min_table_size;
 }
 
 const char *
-cscan_planner_why_not(Oid relid)
+cscan_planner_why_not(Oid relid, double family)
 {
 	const char *reason = NULL;
 	Relation	rel;
@@ -57,8 +57,9 @@ cscan_planner_why_not(Oid relid)
 		reason = "it is a system catalog";
 	else if (rel->rd_rel->relam != HEAP_TABLE_AM_OID)
 		reason = "its access method is not heap";
-	else if (!large_enough(rel))
-		reason = "it is not larger than cscan.min_table_size";
+	else if (!large_enough(rel, family))
+		reason = family > 0 ? "it and the rest of its family are not larger than cscan.min_table_size" :
+			"it is not larger than cscan.min_table_size";
 	table_close(rel, NoLock);
 	return reason;
 }

@@ -10,13 +10,22 @@
 
 #include "compat.h"
 
+#include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
 /*
- * Why a sequential scan of this relation would not be a CScan, as a phrase for
- * people; NULL if it would be one.
+ * Why scans of this relation would not be CScans, as a phrase for people; NULL
+ * if they would be.  With partitions and other inheritance children what counts
+ * is the size of all those of the family that the query reads, in blocks (0: it
+ * has none).
  */
-extern const char *cscan_planner_why_not(Oid relid);
+extern const char *cscan_planner_why_not(Oid relid, double family);
+
+/* The same for a table of a finished statement. */
+extern const char *cscan_planner_why_not_in(PlannedStmt *stmt, Index rti);
+
+/* Is it a bitmap heap scan that has been priced as a CScan? */
+extern bool cscan_planner_is_marked(const Plan *plan);
 
 /* Is this plan node a CScan? */
 extern bool cscan_planner_is_cscan(const Plan *plan);
@@ -24,5 +33,13 @@ extern bool cscan_planner_is_cscan(const Plan *plan);
 /* Call a function for each plan node of a statement, subplans included. */
 typedef void (*CScanPlanVisitor) (Plan *plan, void *arg);
 extern void cscan_planner_visit(PlannedStmt *stmt, CScanPlanVisitor visitor, void *arg);
+
+/* paths.c: is a statement being planned whose scans may become CScans? */
+extern bool cscan_planner_active;
+extern void cscan_paths_init(void);
+
+/* cost.c */
+extern Cost cscan_cost_whole_discount(RelOptInfo *rel);
+extern void cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path);
 
 #endif							/* CSCAN_PLANNER_H */

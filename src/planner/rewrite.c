@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * rewrite.c
- *		Turns the sequential scans of a finished plan into CScans.
+ *		Turns scans of a finished plan into CScans.
  *
- * PostgreSQL's planner decides as it always does; then each SeqScan of an
- * eligible table is replaced by a CustomScan with the same target list, qual
- * and costs.  So a plan has a CScan where it would have had a Seq Scan, and
- * enable_seqscan governs both.
+ * PostgreSQL's planner decides, with the prices of paths.c; then each SeqScan
+ * and TidRangeScan of an eligible table, and each BitmapHeapScan with paths.c's
+ * mark, is replaced by a CustomScan with the same target list, qual and costs.
+ * So a plan has a CScan where it would have had a Seq Scan, and enable_seqscan,
+ * enable_bitmapscan and enable_tidscan govern both.
  *
  * Left alone: whatever a SCROLL cursor reads (the planner has decided already
  * that the plan can go backward), and scans with a CURRENT OF.
@@ -17,6 +18,7 @@
  */
 #include "compat.h"
 
+#include "access/table.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -26,10 +28,18 @@
 #include "exec/exec.h"
 #include "planner/planner.h"
 
+/* Size of a partitioned table, or of one with inheritance children */
+typedef struct CScanFamily
+{
+	Index		top;
+	double		blocks;
+} CScanFamily;
+
 typedef struct CScanRewrite
 {
 	PlannedStmt *stmt;
 	Bitmapset  *first_rows_subplans;	/* plan ids (from 1) */
+	List	   *families;		/* of CScanFamily */
 	CScanPlanVisitor visitor;	/* only look, change nothing */
 	void	   *arg;
 } CScanRewrite;
@@ -76,27 +86,152 @@ find_first_rows_subplans(Node *node, void *context)
 	return expression_tree_walker(node, find_first_rows_subplans, context);
 }
 
-static Plan *
-rewrite_seqscan(Plan *plan, bool first_rows, CScanRewrite *ctx)
+/* The table that a partition or another inheritance child belongs to in the end. */
+static Index
+top_parent(const PlannedStmt *stmt, Index rti)
 {
-	Scan	   *scan = (Scan *) plan;
-	RangeTblEntry *rte = rt_fetch(scan->scanrelid, ctx->stmt->rtable);
-	CustomScan *cscan;
+	for (;;)
+	{
+		Index		parent = 0;
+		ListCell   *lc;
 
-	if (rte->rtekind != RTE_RELATION ||
-		has_current_of((Node *) plan->qual, NULL) ||
-		cscan_planner_why_not(rte->relid) != NULL)
-		return plan;
+		foreach(lc, stmt->appendRelations)
+		{
+			AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
 
-	cscan = makeNode(CustomScan);
-	cscan->scan.plan = *plan;
+			if (info->child_relid == rti && OidIsValid(info->parent_reloid))
+				parent = info->parent_relid;
+		}
+		if (parent == 0)
+			return rti;
+		rti = parent;
+	}
+}
+
+/*
+ * Blocks of all tables of a table's family that the statement reads, as far as
+ * is known before it is executed; 0 if it has none.
+ */
+static double
+family_blocks(CScanRewrite *ctx, Index rti)
+{
+	Index		top = top_parent(ctx->stmt, rti);
+	CScanFamily *family;
+	ListCell   *lc;
+
+	if (top == rti)
+		return 0;
+	foreach(lc, ctx->families)
+	{
+		family = lfirst(lc);
+		if (family->top == top)
+			return family->blocks;
+	}
+	family = palloc0(sizeof(CScanFamily));
+	family->top = top;
+	foreach(lc, ctx->stmt->appendRelations)
+	{
+		AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
+		RangeTblEntry *rte = rt_fetch(info->child_relid, ctx->stmt->rtable);
+
+		if (rte->rtekind == RTE_RELATION && !rte->inh && RELKIND_HAS_STORAGE(rte->relkind) &&
+			top_parent(ctx->stmt, info->child_relid) == top)
+		{
+			Relation	rel = table_open(rte->relid, NoLock);
+
+			family->blocks += RelationGetNumberOfBlocks(rel);
+			table_close(rel, NoLock);
+		}
+	}
+	ctx->families = lappend(ctx->families, family);
+	return family->blocks;
+}
+
+const char *
+cscan_planner_why_not_in(PlannedStmt *stmt, Index rti)
+{
+	CScanRewrite ctx = {0};
+
+	ctx.stmt = stmt;
+	return cscan_planner_why_not(rt_fetch(rti, stmt->rtable)->relid, family_blocks(&ctx, rti));
+}
+
+/* A CScan with the target list, qual and costs of that scan. */
+static CustomScan *
+make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+
+	cscan->scan = *scan;
 	cscan->scan.plan.type = T_CustomScan;
-	cscan->scan.scanrelid = scan->scanrelid;
 	cscan->flags = 0;
 	cscan->custom_relids = bms_make_singleton((int) scan->scanrelid);
-	cscan->custom_private = list_make1_int(first_rows);
+	cscan->custom_private = list_make2_int(kind, first_rows);
 	cscan->methods = &cscan_scan_methods;
-	return &cscan->scan.plan;
+	return cscan;
+}
+
+static bool
+is_eligible(const Scan *scan, CScanRewrite *ctx)
+{
+	RangeTblEntry *rte = rt_fetch(scan->scanrelid, ctx->stmt->rtable);
+
+	return rte->rtekind == RTE_RELATION &&
+		!has_current_of((Node *) scan->plan.qual, NULL) &&
+		cscan_planner_why_not(rte->relid, family_blocks(ctx, scan->scanrelid)) == NULL;
+}
+
+/* A CScan's bitmap is made by one process, in its own memory. */
+static void
+unshare_bitmap(Plan *plan)
+{
+	List	   *inputs = NIL;
+	ListCell   *lc;
+
+	if (IsA(plan, BitmapIndexScan))
+		((BitmapIndexScan *) plan)->isshared = false;
+	else if (IsA(plan, BitmapAnd))
+		inputs = ((BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+	{
+		((BitmapOr *) plan)->isshared = false;
+		inputs = ((BitmapOr *) plan)->bitmapplans;
+	}
+	foreach(lc, inputs)
+		unshare_bitmap(lfirst(lc));
+}
+
+bool
+cscan_planner_is_marked(const Plan *plan)
+{
+	return IsA(plan, BitmapHeapScan) && IsA(plan->lefttree, BitmapAnd) &&
+		list_length(((BitmapAnd *) plan->lefttree)->bitmapplans) == 1;
+}
+
+static Plan *
+rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
+{
+	CustomScan *cscan;
+
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+			if (!is_eligible((Scan *) plan, ctx))
+				return plan;
+			return &make_cscan((Scan *) plan, CSCAN_WHOLE, first_rows)->scan.plan;
+		case T_TidRangeScan:
+			if (plan->parallel_aware || !is_eligible((Scan *) plan, ctx))
+				return plan;
+			cscan = make_cscan((Scan *) plan, CSCAN_TID_RANGE, first_rows);
+			cscan->custom_exprs = ((TidRangeScan *) plan)->tidrangequals;
+			return &cscan->scan.plan;
+		default:
+			cscan = make_cscan((Scan *) plan, CSCAN_BITMAP, first_rows);
+			cscan->custom_exprs = ((BitmapHeapScan *) plan)->bitmapqualorig;
+			outerPlan(cscan) = linitial(((BitmapAnd *) plan->lefttree)->bitmapplans);
+			unshare_bitmap(outerPlan(cscan));
+			return &cscan->scan.plan;
+	}
 }
 
 static void
@@ -135,8 +270,8 @@ rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 
 	if (ctx->visitor)
 		ctx->visitor(plan, ctx->arg);
-	else if (IsA(plan, SeqScan))
-		return rewrite_seqscan(plan, first_rows, ctx);
+	else if (IsA(plan, SeqScan) || IsA(plan, TidRangeScan) || cscan_planner_is_marked(plan))
+		return rewrite_scan(plan, first_rows, ctx);
 
 	if (IsA(plan, Limit))
 		first_rows = true;
@@ -212,12 +347,22 @@ cscan_planner_visit(PlannedStmt *stmt, CScanPlanVisitor visitor, void *arg)
 static PlannedStmt *
 cscan_planner(CSCAN_PLANNER_PARAMS)
 {
+	bool		was_active = cscan_planner_active;
 	PlannedStmt *stmt;
 
-	if (prev_planner_hook)
-		stmt = prev_planner_hook(CSCAN_PLANNER_ARGS);
-	else
-		stmt = standard_planner(CSCAN_PLANNER_ARGS);
+	cscan_planner_active = cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL);
+	PG_TRY();
+	{
+		if (prev_planner_hook)
+			stmt = prev_planner_hook(CSCAN_PLANNER_ARGS);
+		else
+			stmt = standard_planner(CSCAN_PLANNER_ARGS);
+	}
+	PG_FINALLY();
+	{
+		cscan_planner_active = was_active;
+	}
+	PG_END_TRY();
 
 	if (cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL))
 	{
@@ -235,4 +380,5 @@ cscan_planner_init(void)
 {
 	prev_planner_hook = planner_hook;
 	planner_hook = cscan_planner;
+	cscan_paths_init();
 }

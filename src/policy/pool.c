@@ -14,6 +14,7 @@
 
 #include "policy.h"
 
+#define RANGES(pool, scan)		((pool)->ranges + (size_t) (scan) * CSCAN_MAX_RANGES)
 #define WANTED(pool, scan)		((pool)->wanted + (size_t) (scan) * CSCAN_MAP_WORDS)
 #define RESIDENT(pool, table)	((pool)->resident + (size_t) (table) * CSCAN_MAP_WORDS)
 
@@ -33,6 +34,45 @@ static inline void
 map_clear(uint64_t *map, uint32_t n)
 {
 	map[n / 64] &= ~(UINT64_C(1) << (n % 64));
+}
+
+/* The bits of the word with piece p that are for pieces p..last. */
+static inline uint64_t
+piece_bits(uint32_t p, uint32_t last)
+{
+	uint64_t	bits = UINT64_MAX << (p % 64);
+
+	return last / 64 == p / 64 ? bits & (UINT64_MAX >> (63 - last % 64)) : bits;
+}
+
+/* Are pieces first..last all in the set? */
+static bool
+pieces_test(const CScanPieces *pieces, uint32_t first, uint32_t last)
+{
+	for (uint32_t p = first; p <= last; p = (p / 64 + 1) * 64)
+	{
+		if (~pieces->word[p / 64] & piece_bits(p, last))
+			return false;
+	}
+	return true;
+}
+
+static void
+pieces_set(CScanPieces *pieces, uint32_t first, uint32_t last)
+{
+	for (uint32_t p = first; p <= last; p = (p / 64 + 1) * 64)
+		pieces->word[p / 64] |= piece_bits(p, last);
+}
+
+static bool
+pieces_empty(const CScanPieces *pieces)
+{
+	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
+	{
+		if (pieces->word[w] != 0)
+			return false;
+	}
+	return true;
 }
 
 void
@@ -89,6 +129,7 @@ cscan_pool_add_table(CScanPool *pool, uint32_t chunk_blocks)
 		memset(table, 0, sizeof(*table));
 		table->used = true;
 		table->chunk_blocks = chunk_blocks;
+		table->piece_blocks = (chunk_blocks - 1) / CSCAN_MAX_PIECES + 1;
 		memset(RESIDENT(pool, i), 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
 		return i;
 	}
@@ -108,7 +149,8 @@ cscan_pool_remove_table(CScanPool *pool, int table)
 
 int
 cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
-					uint32_t nblocks, uint64_t now)
+					uint32_t nblocks, const CScanRange *ranges, uint32_t nranges,
+					uint64_t now)
 {
 	CScanTable *t = &pool->tables[table];
 
@@ -126,13 +168,21 @@ cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
 		scan->in_use = CSCAN_NONE;
 		scan->nblocks = nblocks;
 		scan->nchunks = nblocks / t->chunk_blocks + (nblocks % t->chunk_blocks != 0);
-		scan->needed = scan->nchunks;
+		scan->nranges = nranges;
 		scan->since = now;
 
+		memcpy(RANGES(pool, i), ranges, sizeof(CScanRange) * nranges);
 		memset(wanted, 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
-		memset(wanted, 0xff, sizeof(uint64_t) * (scan->nchunks / 64));
-		if (scan->nchunks % 64 != 0)
-			wanted[scan->nchunks / 64] = (UINT64_C(1) << (scan->nchunks % 64)) - 1;
+		for (uint32_t r = 0; r < nranges; r++)
+		{
+			uint32_t	last = (ranges[r].end - 1) / t->chunk_blocks;
+
+			for (uint32_t c = ranges[r].first / t->chunk_blocks; c <= last; c++)
+			{
+				scan->needed += !map_test(wanted, c);
+				map_set(wanted, c);
+			}
+		}
 
 		t->nscans++;
 		if (t->nblocks < nblocks)
@@ -316,9 +366,10 @@ cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now, uint64_t duration,
 	CScanSlot  *s = &pool->slots[slot];
 
 	/* A top-up does not make the whole chunk cheap. */
-	s->cheap = cheap && (s->nblocks == 0 || s->cheap);
+	s->cheap = cheap && (s->cheap || pieces_empty(&s->loaded));
 	s->failed = failed;
-	s->nblocks = s->target;
+	s->loaded = s->coming;
+	s->in_flight = false;
 	s->stamp = now;
 	if (duration > 0)
 		pool->state->load_time += ((double) duration - pool->state->load_time) / 8.0;
@@ -332,9 +383,9 @@ cscan_pool_drop(CScanPool *pool, int slot)
 	if (s->table == CSCAN_NONE)
 		return;
 	map_clear(RESIDENT(pool, s->table), s->chunk);
-	pool->state->total -= s->target;
+	pool->state->total -= s->nblocks;
 	if (s->held)
-		pool->state->used -= s->target;
+		pool->state->used -= s->nblocks;
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
 		if (pool->scans[i].table != CSCAN_NONE && pool->scans[i].in_use == slot)
@@ -382,7 +433,7 @@ cscan_pool_release(CScanPool *pool)
 		if (s->table != CSCAN_NONE && s->held && !wanted_or_in_use(pool, i))
 		{
 			s->held = false;
-			pool->state->used -= s->target;
+			pool->state->used -= s->nblocks;
 			return i;
 		}
 	}
@@ -398,11 +449,11 @@ cscan_pool_hold(CScanPool *pool)
 
 		/* The next loads need some of the budget, too. */
 		if (s->table != CSCAN_NONE && !s->held &&
-			pool->state->used + 4 * s->target <= pool->state->budget &&
+			pool->state->used + 4 * s->nblocks <= pool->state->budget &&
 			wanted_or_in_use(pool, i))
 		{
 			s->held = true;
-			pool->state->used += s->target;
+			pool->state->used += s->nblocks;
 			return i;
 		}
 	}
@@ -517,31 +568,158 @@ cscan_pool_find(const CScanPool *pool, int table, uint32_t chunk)
 	return CSCAN_NONE;
 }
 
-/* Blocks of a chunk in a table that has nblocks of them. */
-uint32_t
-cscan_pool_blocks_of(const CScanPool *pool, int table, uint32_t nblocks, uint32_t chunk)
+/* The blocks of a chunk, as far as the table goes. */
+CScanRange
+cscan_pool_blocks_of(const CScanPool *pool, int table, uint32_t chunk)
 {
-	uint32_t	chunk_blocks = pool->tables[table].chunk_blocks;
-	uint32_t	first = chunk * chunk_blocks;
+	const CScanTable *t = &pool->tables[table];
+	CScanRange	blocks = {chunk * t->chunk_blocks, t->nblocks};
 
-	if (first >= nblocks)
-		return 0;
-	return nblocks - first < chunk_blocks ? nblocks - first : chunk_blocks;
+	if (blocks.end < blocks.first)
+		blocks.end = blocks.first;
+	if (blocks.end - blocks.first > t->chunk_blocks)
+		blocks.end = blocks.first + t->chunk_blocks;
+	return blocks;
 }
 
-/* chunkReady() for a scan that wants it: are all the blocks it knows there? */
+/* The first range of a scan that does not end before a block, or nranges. */
+static uint32_t
+first_range(const CScanPool *pool, int scan, uint32_t block)
+{
+	const CScanRange *ranges = RANGES(pool, scan);
+	uint32_t	low = 0;
+	uint32_t	high = pool->scans[scan].nranges;
+
+	while (low < high)
+	{
+		uint32_t	middle = (low + high) / 2;
+
+		if (ranges[middle].end <= block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * A scan's ranges in a chunk, one at a time, as blocks of the chunk.  *next is
+ * first_range() of the chunk's first block at first.
+ */
+static bool
+range_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CScanRange *within)
+{
+	uint32_t	chunk_blocks = pool->tables[pool->scans[scan].table].chunk_blocks;
+	uint32_t	base = chunk * chunk_blocks;
+	CScanRange	range;
+
+	if (*next >= pool->scans[scan].nranges)
+		return false;
+	range = RANGES(pool, scan)[(*next)++];
+	if (range.first >= base && range.first - base >= chunk_blocks)
+		return false;
+	within->first = range.first > base ? range.first - base : 0;
+	within->end = range.end - base < chunk_blocks ? range.end - base : chunk_blocks;
+	return true;
+}
+
+/* Are all the pieces there that a scan wants of a chunk? */
+static bool
+covers(const CScanPool *pool, int scan, uint32_t chunk, const CScanPieces *pieces)
+{
+	const CScanTable *t = &pool->tables[pool->scans[scan].table];
+	uint32_t	next = first_range(pool, scan, chunk * t->chunk_blocks);
+	CScanRange	within;
+
+	while (range_within(pool, scan, chunk, &next, &within))
+	{
+		if (!pieces_test(pieces, within.first / t->piece_blocks,
+						 (within.end - 1) / t->piece_blocks))
+			return false;
+	}
+	return true;
+}
+
+/* What of a chunk any active scan wants. */
+CScanPieces
+cscan_pool_pieces_wanted(const CScanPool *pool, int table, uint32_t chunk)
+{
+	const CScanTable *t = &pool->tables[table];
+	CScanPieces pieces = {{0}};
+
+	for (int i = 0; i < pool->state->max_scans; i++)
+	{
+		uint32_t	next;
+		CScanRange	within;
+
+		if (pool->scans[i].table != table || pool->scans[i].stalled ||
+			!cscan_pool_wants(pool, i, chunk))
+			continue;
+		next = first_range(pool, i, chunk * t->chunk_blocks);
+		while (range_within(pool, i, chunk, &next, &within))
+			pieces_set(&pieces, within.first / t->piece_blocks,
+					   (within.end - 1) / t->piece_blocks);
+	}
+	return pieces;
+}
+
+/*
+ * Some of the blocks that a scan wants of a chunk, evenly spread and at most
+ * max; returns how many.
+ */
+uint32_t
+cscan_pool_sample(const CScanPool *pool, int scan, uint32_t chunk,
+				  uint32_t *blocks, uint32_t max)
+{
+	uint32_t	base = chunk * pool->tables[pool->scans[scan].table].chunk_blocks;
+	uint32_t	start = first_range(pool, scan, base);
+	uint32_t	next = start;
+	uint32_t	total = 0;
+	uint32_t	before = 0;
+	uint32_t	n = 0;
+	CScanRange	within;
+
+	while (range_within(pool, scan, chunk, &next, &within))
+		total += within.end - within.first;
+	if (max > total)
+		max = total;
+	next = start;
+	while (n < max && range_within(pool, scan, chunk, &next, &within))
+	{
+		uint32_t	length = within.end - within.first;
+
+		for (; n < max; n++)
+		{
+			uint64_t	place = max == 1 ? 0 : (uint64_t) n * (total - 1) / (max - 1);
+
+			if (place - before >= length)
+				break;
+			blocks[n] = base + within.first + (uint32_t) place - before;
+		}
+		before += length;
+	}
+	return n;
+}
+
+bool
+cscan_pool_in_flight(const CScanPool *pool, int slot)
+{
+	return pool->slots[slot].in_flight;
+}
+
+/* chunkReady() for a scan that wants it: are all the blocks it wants there? */
 bool
 cscan_pool_ready_for(const CScanPool *pool, int slot, int scan)
 {
 	const CScanSlot *s = &pool->slots[slot];
 
-	return s->nblocks > 0 &&
-		(s->failed ||
-		 s->nblocks >= cscan_pool_blocks_of(pool, s->table,
-											pool->scans[scan].nblocks, s->chunk));
+	return s->failed || covers(pool, scan, s->chunk, &s->loaded);
 }
 
-/* Neither ready nor in flight. */
+/*
+ * Neither ready nor in flight.  What is in flight may turn out not to be all
+ * that the scan wants; then it is absent when it has arrived.
+ */
 bool
 cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk)
 {
@@ -550,17 +728,8 @@ cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk)
 
 	if (!map_test(RESIDENT(pool, q->table), chunk))
 		return true;
-
-	/* What was the last chunk when it was loaded may be there in part. */
 	slot = cscan_pool_find(pool, q->table, chunk);
-	return !pool->slots[slot].failed &&
-		pool->slots[slot].target < cscan_pool_blocks_of(pool, q->table, q->nblocks, chunk);
-}
-
-bool
-cscan_pool_in_flight(const CScanPool *pool, int slot)
-{
-	return pool->slots[slot].target > pool->slots[slot].nblocks;
+	return !pool->slots[slot].in_flight && !cscan_pool_ready_for(pool, slot, scan);
 }
 
 /* Processes that read it for scans that are not stalled. */

@@ -18,17 +18,23 @@
  *	  never exceed the budget; those of all slots never exceed the room.  Both
  *	  may be made smaller at any time, and are exceeded until slots have gone.
  *
+ * A scan's interest is a set of ranges of blocks.  A chunk is wanted if any of
+ * its blocks is, and of a chunk only those pieces are loaded that somebody
+ * wants; a piece is one block, or a few in chunks of very many.  A scan that
+ * wants pieces of a chunk which are not there finds the chunk absent, and the
+ * next load tops it up.
+ *
  * A slot is held while a scan wants its chunk.  When nobody does, its blocks
  * are let go, but as long as there is room and nobody takes their frames they
  * stay there, and the slot remembers them for the next scan.
  *
  * The life of a slot:
  *
- *		FREE --decide: LOAD--> BUSY, target > nblocks (in flight)
+ *		FREE --decide: LOAD--> BUSY, in flight
  *		  ^                      |  cscan_pool_loaded
  *		  |                      v
- *		  +---- drop ------- BUSY, target = nblocks (ready)
- *		                         |  decide: LOAD of a longer chunk
+ *		  +---- drop ------- BUSY, ready
+ *		                         |  decide: LOAD of further pieces
  *		                         +--> in flight again (a top-up)
  *
  * All fields are protected by whatever lock the caller holds around the calls;
@@ -47,6 +53,26 @@
 #define CSCAN_MAP_WORDS		(CSCAN_MAX_CHUNKS / 64)
 
 #define CSCAN_NONE			(-1)
+
+/* A chunk has at most this many pieces. */
+#define CSCAN_MAX_PIECES	512
+#define CSCAN_PIECE_WORDS	(CSCAN_MAX_PIECES / 64)
+
+/* A set of a chunk's pieces. */
+typedef struct CScanPieces
+{
+	uint64_t	word[CSCAN_PIECE_WORDS];
+} CScanPieces;
+
+/* A scan's interest has at most this many ranges. */
+#define CSCAN_MAX_RANGES	1024
+
+/* Blocks first..end - 1 of a table. */
+typedef struct CScanRange
+{
+	uint32_t	first;
+	uint32_t	end;
+} CScanRange;
 
 typedef enum CScanPolicyId
 {
@@ -72,6 +98,7 @@ typedef struct CScanInterest
 	uint32_t	nhelpers;		/* other processes that read for it */
 	uint32_t	nblocks;		/* blocks of the table, as this scan saw it */
 	uint32_t	nchunks;		/* chunks of the table, likewise */
+	uint32_t	nranges;		/* of its interest, when it began */
 	uint32_t	needed;			/* chunks in its wanted set */
 	uint32_t	position;		/* chunk that it took last, or starts at */
 	uint64_t	since;			/* when it last asked for a chunk (us) */
@@ -102,6 +129,7 @@ typedef struct CScanTable
 	bool		used;			/* entry is taken */
 	bool		loadable;		/* chunks may be loaded now */
 	uint32_t	chunk_blocks;	/* blocks in a chunk */
+	uint32_t	piece_blocks;	/* blocks in a piece of a chunk */
 	uint32_t	nblocks;		/* the most blocks that a live scan has seen */
 	uint32_t	cursor;			/* chunk that follows the last one loaded */
 	uint32_t	elevator;		/* elevator's cursor, likewise */
@@ -111,8 +139,10 @@ typedef struct CScanSlot
 {
 	int32_t		table;			/* CSCAN_NONE: slot is free */
 	uint32_t	chunk;
-	uint32_t	nblocks;		/* blocks of the chunk that are loaded */
-	uint32_t	target;			/* > nblocks: so many will be, in flight */
+	CScanPieces loaded;			/* what is there, and */
+	CScanPieces coming;			/* what will be, if a load is in flight */
+	bool		in_flight;
+	uint32_t	nblocks;		/* blocks of what is coming, in all */
 	bool		failed;			/* not loaded: its readers read it themselves */
 	bool		cheap;			/* quickly had again: no use in keeping */
 	bool		held;			/* pinned, or about to be */
@@ -145,6 +175,7 @@ typedef struct CScanPool
 	CScanTable *tables;
 	CScanSlot  *slots;
 	CScanHelper *helpers;		/* may be NULL if max_helpers is 0 */
+	CScanRange *ranges;			/* CSCAN_MAX_RANGES for each scan */
 	uint64_t   *wanted;			/* CSCAN_MAP_WORDS for each scan */
 	uint64_t   *resident;		/* CSCAN_MAP_WORDS for each table */
 } CScanPool;
@@ -154,7 +185,7 @@ typedef enum CScanActionKind
 	CSCAN_ACT_NOTHING,
 	CSCAN_ACT_EVICT,			/* slot has been freed: let go of its frames */
 	CSCAN_ACT_UNPIN,			/* slot is no longer held, but stays */
-	CSCAN_ACT_LOAD				/* slot has been taken: load these blocks */
+	CSCAN_ACT_LOAD				/* slot has been taken: load these pieces */
 } CScanActionKind;
 
 typedef struct CScanAction
@@ -164,8 +195,12 @@ typedef struct CScanAction
 	int			table;
 	int			scan;			/* the scan that it is done for */
 	uint32_t	chunk;
-	uint32_t	first;			/* first block to load, in the table */
-	uint32_t	nblocks;		/* how many */
+
+	/* Of a load: see cscan_action_next_run() */
+	CScanRange	blocks;			/* the chunk's, as far as the table goes */
+	uint32_t	piece_blocks;
+	CScanPieces pieces;			/* to be loaded */
+	uint32_t	nblocks;		/* blocks in these */
 } CScanAction;
 
 /* Set-up.  The caller has laid out the arrays; this makes all of it empty. */
@@ -181,12 +216,15 @@ extern int	cscan_pool_add_table(CScanPool *pool, uint32_t chunk_blocks);
 extern void cscan_pool_remove_table(CScanPool *pool, int table);
 
 /*
- * Scans.  Register makes every chunk of the table's first nblocks blocks
- * wanted; cscan_pool_unwant may take some out again before the first choice.
- * Returns CSCAN_NONE where there is no room.
+ * Scans.  Register makes the chunks wanted that these ranges touch; the ranges
+ * are in order, do not overlap, are not empty and end at nblocks at the latest,
+ * which is what the scan takes for the table's end.  cscan_pool_unwant may take
+ * some out again before the first choice.  Returns CSCAN_NONE where there is no
+ * room.
  */
 extern int	cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
-								uint32_t nblocks, uint64_t now);
+								uint32_t nblocks, const CScanRange *ranges,
+								uint32_t nranges, uint64_t now);
 extern void cscan_pool_start(CScanPool *pool, int scan);
 extern void cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk);
 extern void cscan_pool_unregister(CScanPool *pool, int scan);
@@ -216,6 +254,12 @@ extern bool cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now,
 
 /* The manager's next step; the state is changed as if it were done. */
 extern void cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act);
+
+/*
+ * The runs of blocks that are to be loaded, one at a time and in order.  *run
+ * is empty at first; false if there is none left.
+ */
+extern bool cscan_action_next_run(const CScanAction *act, CScanRange *run);
 
 /* A load has ended.  duration in us, 0 if it should not count. */
 extern void cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now,
@@ -248,8 +292,11 @@ extern bool cscan_pool_has_absent(const CScanPool *pool, int scan);
 extern int	cscan_pool_find(const CScanPool *pool, int table, uint32_t chunk);
 extern bool cscan_pool_ready_for(const CScanPool *pool, int slot, int scan);
 extern bool cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk);
-extern uint32_t cscan_pool_blocks_of(const CScanPool *pool, int table,
-									 uint32_t nblocks, uint32_t chunk);
+extern CScanRange cscan_pool_blocks_of(const CScanPool *pool, int table, uint32_t chunk);
+extern CScanPieces cscan_pool_pieces_wanted(const CScanPool *pool, int table,
+											uint32_t chunk);
+extern uint32_t cscan_pool_sample(const CScanPool *pool, int scan, uint32_t chunk,
+								  uint32_t *blocks, uint32_t max);
 extern bool cscan_pool_in_flight(const CScanPool *pool, int slot);
 extern bool cscan_pool_in_use(const CScanPool *pool, int slot);
 extern uint32_t cscan_pool_users(const CScanPool *pool, int slot);

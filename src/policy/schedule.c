@@ -168,7 +168,28 @@ unpin(CScanPool *pool, int slot, CScanAction *act)
 {
 	name_slot(pool, CSCAN_ACT_UNPIN, slot, act);
 	pool->slots[slot].held = false;
-	pool->state->used -= pool->slots[slot].target;
+	pool->state->used -= pool->slots[slot].nblocks;
+}
+
+bool
+cscan_action_next_run(const CScanAction *act, CScanRange *run)
+{
+	uint32_t	length = act->blocks.end - act->blocks.first;
+	uint32_t	npieces = length / act->piece_blocks + (length % act->piece_blocks != 0);
+	uint32_t	p = run->end == 0 ? 0 :
+		(run->end - act->blocks.first - 1) / act->piece_blocks + 1;
+
+#define HAS(p)	((act->pieces.word[(p) / 64] >> ((p) % 64)) & 1)
+	while (p < npieces && !HAS(p))
+		p++;
+	if (p >= npieces)
+		return false;
+	run->first = act->blocks.first + p * act->piece_blocks;
+	while (p < npieces && HAS(p))
+		p++;
+	run->end = p == npieces ? act->blocks.end : act->blocks.first + p * act->piece_blocks;
+#undef HAS
+	return true;
 }
 
 /* Load the next chunk for that scan, or make room for it, if that can be. */
@@ -180,8 +201,8 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	CScanSlot  *s;
 	int			slot;
 	uint32_t	chunk;
-	uint32_t	want;
-	uint32_t	have = 0;
+	uint32_t	again = 0;		/* blocks in the slot that are loaded again */
+	CScanRange	run = {0, 0};
 
 	act->kind = CSCAN_ACT_NOTHING;
 	act->slot = act->table = act->scan = CSCAN_NONE;
@@ -194,27 +215,35 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	act->table = pool->scans[scan].table;
 	act->chunk = chunk;
 	table = &pool->tables[act->table];
-	want = cscan_pool_blocks_of(pool, act->table, table->nblocks, chunk);
 
-	/* The chunk may be there in part; then it only needs the rest. */
+	/*
+	 * The chunk may be there in part; then it only needs the rest.  Unless it
+	 * is not held: its blocks may be gone, so all of them are loaded anew.
+	 */
+	act->pieces = cscan_pool_pieces_wanted(pool, act->table, chunk);
 	slot = cscan_pool_find(pool, act->table, chunk);
 	if (slot != CSCAN_NONE)
 	{
-		if (cscan_pool_in_flight(pool, slot))
-			return;
-		have = pool->slots[slot].nblocks;
+		s = &pool->slots[slot];
+		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
+		{
+			if (s->held)
+				act->pieces.word[w] &= ~s->loaded.word[w];
+			else
+				act->pieces.word[w] |= s->loaded.word[w];
+		}
+		if (!s->held)
+			again = s->nblocks;
 	}
+	act->blocks = cscan_pool_blocks_of(pool, act->table, chunk);
+	act->piece_blocks = table->piece_blocks;
+	act->nblocks = 0;
+	while (cscan_action_next_run(act, &run))
+		act->nblocks += run.end - run.first;
 
-	if (slot != CSCAN_NONE && !pool->slots[slot].held)
-	{
-		/* Its blocks may be gone: begin anew, when nobody reads it. */
-		if (!cscan_pool_in_use(pool, slot))
-			evict(pool, slot, act);
-		return;
-	}
-	if (state->total + (want - have) > Max(state->room, state->budget))
+	if (state->total - again + act->nblocks > Max(state->room, state->budget))
 		act->slot = choose_victim(pool, scan, slot, false);
-	else if (state->used + (want - have) > state->budget)
+	else if (state->used + act->nblocks > state->budget)
 	{
 		/* There is room, but too much is pinned. */
 		act->slot = choose_victim(pool, scan, slot, true);
@@ -244,14 +273,13 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	}
 
 	act->kind = CSCAN_ACT_LOAD;
-	act->first = chunk * table->chunk_blocks + have;
-	act->nblocks = want - have;
-
 	s = &pool->slots[act->slot];
 	s->table = act->table;
 	s->chunk = chunk;
-	s->nblocks = have;
-	s->target = want;
+	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
+		s->coming.word[w] = s->loaded.word[w] | act->pieces.word[w];
+	s->nblocks += act->nblocks - again;
+	s->in_flight = true;
 	s->trigger = loaded_for(pool, scan, chunk);
 	s->stamp = now;
 	s->order = ++state->nloads;
@@ -259,8 +287,8 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	s->held = true;
 	pool->resident[(size_t) act->table * CSCAN_MAP_WORDS + chunk / 64] |=
 		UINT64_C(1) << (chunk % 64);
-	state->used += want - have;
-	state->total += want - have;
+	state->used += act->nblocks;
+	state->total += act->nblocks - again;
 	table->cursor = chunk + 1;
 	if (pool->scans[scan].policy == CSCAN_POLICY_ELEVATOR)
 		table->elevator = chunk + 1;

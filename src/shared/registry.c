@@ -45,6 +45,7 @@ struct CScanRegistration
 	ResourceOwner owner;
 	int			helper;			/* index in the pool, or CSCAN_NONE: it owns
 								 * the scan */
+	uint32		nchunks;		/* chunks that the scan wanted at first */
 	CScanTicket ticket;
 };
 
@@ -111,29 +112,31 @@ abm_to_wake(void)
 }
 
 CScanRegistration *
-cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
-						CScanPolicyId policy, bool later)
+cscan_registry_register(Relation rel, BlockNumber nblocks,
+						const CScanRange *ranges, uint32 nranges,
+						uint32 read_before, CScanPolicyId policy, bool later)
 {
 	CScanRegistration *reg;
 	uint64		now = cscan_now();
 	Latch	   *latch;
 	int			table;
 	int			scan = CSCAN_NONE;
+	uint32		wanted = 0;
 	bool		warm;
 
 	if (!cscan_preloaded || cscan_pool.state->budget == 0 || nblocks == 0)
 		return NULL;
 
 	/* One chunk is nothing to share. */
-	if (nblocks - head <= cscan_pool_chunk_blocks(&cscan_pool,
-												  cscan_shared->preferred_chunk_blocks,
-												  nblocks))
+	for (uint32 i = 0; i < nranges; i++)
+		wanted += ranges[i].end - ranges[i].first;
+	if (wanted <= cscan_pool_chunk_blocks(&cscan_pool, cscan_shared->preferred_chunk_blocks, nblocks))
 		return NULL;
 
 	/* Everything that can fail comes before the shared state is touched. */
 	reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
-	warm = cscan_in_buffers(cscan_relation_locator(rel), head) &&
-		cscan_in_buffers(cscan_relation_locator(rel), nblocks - 1);
+	warm = cscan_in_buffers(cscan_relation_locator(rel), ranges[0].first) &&
+		cscan_in_buffers(cscan_relation_locator(rel), ranges[nranges - 1].end - 1);
 
 	cscan_lock();
 	table = find_table(rel);
@@ -144,7 +147,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 	if (table != CSCAN_NONE &&
 		cscan_pool.tables[table].chunk_blocks <= cscan_pool.state->budget &&
 		(nblocks - 1) / cscan_pool.tables[table].chunk_blocks < CSCAN_MAX_CHUNKS)
-		scan = cscan_pool_register(&cscan_pool, table, policy, nblocks, now);
+		scan = cscan_pool_register(&cscan_pool, table, policy, nblocks, ranges, nranges, now);
 	if (scan == CSCAN_NONE)
 	{
 		if (table != CSCAN_NONE && cscan_pool.tables[table].nscans == 0 &&
@@ -154,8 +157,6 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 		pfree(reg);
 		return NULL;
 	}
-	for (uint32 c = 0; c < head / cscan_pool.tables[table].chunk_blocks; c++)
-		cscan_pool_unwant(&cscan_pool, scan, c);
 	cscan_pool_start(&cscan_pool, scan);
 
 	cscan_pool.scans[scan].stalled = later;
@@ -167,6 +168,8 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 	cscan_scans[scan].roleid = GetUserId();
 	cscan_scans[scan].serial = cscan_shared->next_serial++;
 	cscan_scans[scan].chunks_done = 0;
+	cscan_scans[scan].chunks_total = cscan_pool.scans[scan].needed +
+		read_before / cscan_pool.tables[table].chunk_blocks;
 	cscan_scans[scan].last_progress = 0;
 	cscan_scans[scan].last_change = now;
 	pg_atomic_write_u32(&cscan_scans[scan].progress, 0);
@@ -174,6 +177,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks, BlockNumber head,
 
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
+	reg->nchunks = cscan_pool.scans[scan].needed;
 	reg->ticket.scan = scan;
 	reg->ticket.scan_serial = cscan_scans[scan].serial;
 	reg->ticket.table = table;
@@ -270,31 +274,18 @@ cscan_registry_chunk_blocks(const CScanRegistration *reg)
 	return reg->ticket.chunk_blocks;
 }
 
+uint32
+cscan_registry_chunks(const CScanRegistration *reg)
+{
+	return reg->nchunks;
+}
+
 void
 cscan_registry_progress(CScanRegistration *reg)
 {
 	pg_atomic_uint32 *progress = &cscan_scans[reg->ticket.scan].progress;
 
 	pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
-}
-
-/*
- * Is a chunk all in shared buffers, as far as a few of its blocks show?  Then
- * there is nothing to load, and to have it pinned by another process would
- * only cost time.
- */
-static bool
-is_in_buffers(const CScanRegistration *reg, uint32 chunk, uint32 nblocks)
-{
-	uint32		step = Max(1, (nblocks - 1) / (RESIDENT_SAMPLE - 1));
-	BlockNumber first = chunk * reg->ticket.chunk_blocks;
-
-	for (uint32 i = 0; i < nblocks; i += step)
-	{
-		if (!cscan_in_buffers(reg->ticket.locator, first + i))
-			return false;
-	}
-	return true;
 }
 
 /* Has the scan's owner left?  Call with the lock held. */
@@ -326,22 +317,26 @@ others_wait(const CScanRegistration *reg)
 
 /*
  * A scan that would have to wait looks whether its next chunk is in memory
- * anyway.  Called with the lock held, which is released in between.
+ * anyway, as far as a few of its blocks show.  Then there is nothing to load,
+ * and to have it pinned by another process would only cost time.  Called with
+ * the lock held, which is released in between.
  */
 static bool
 take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 {
 	CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
+	uint32		blocks[RESIDENT_SAMPLE];
+	uint32		nblocks;
 	uint32		candidate;
 	uint32		again;
-	uint32		nblocks;
-	bool		warm;
+	bool		warm = true;
 
 	if (!cscan_pool_peek(&cscan_pool, reg->ticket.scan, &candidate))
 		return false;
-	nblocks = cscan_pool_blocks_of(&cscan_pool, reg->ticket.table, interest->nblocks, candidate);
+	nblocks = cscan_pool_sample(&cscan_pool, reg->ticket.scan, candidate, blocks, RESIDENT_SAMPLE);
 	cscan_unlock();
-	warm = is_in_buffers(reg, candidate, nblocks);
+	for (uint32 i = 0; i < nblocks && warm; i++)
+		warm = cscan_in_buffers(reg->ticket.locator, blocks[i]);
 	cscan_lock();
 
 	/* Meanwhile a load may have begun, or a helper may have taken it. */
@@ -352,6 +347,27 @@ take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 		cscan_pool_absent_for(&cscan_pool, reg->ticket.scan, candidate);
 	interest->warm = warm && !others_wait(reg);
 	return warm && cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
+}
+
+/*
+ * This process is about to wait for a chunk.  Meanwhile its other scans cannot go
+ * on, so nobody should wait for them, this one least of all: they are stalled
+ * until they ask again.  Call with the lock held.
+ */
+static void
+stall_others(const CScanRegistration *reg)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &registrations)
+	{
+		const CScanRegistration *other = dlist_container(CScanRegistration, node, iter.cur);
+
+		/* Helpers, here or elsewhere, may go on. */
+		if (other->helper == CSCAN_NONE && other->ticket.scan != reg->ticket.scan &&
+			cscan_pool.scans[other->ticket.scan].nhelpers == 0)
+			cscan_pool.scans[other->ticket.scan].stalled = true;
+	}
 }
 
 /*
@@ -485,6 +501,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		{
 			began = now;
 			stats->waits++;
+			stall_others(reg);
 		}
 		if (seen_at != 0)
 			round = HELPERS_STUCK_AFTER / 1000;

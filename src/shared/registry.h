@@ -38,14 +38,16 @@ typedef enum CScanDelivery
 } CScanDelivery;
 
 /*
- * Register a scan of a relation's first nblocks blocks, of which the first
- * "head" ones have been read already.  With "later" it does not count before
- * somebody asks for a chunk.  NULL if that is not possible, or of no use: then
- * the scan reads for itself.
+ * Register a scan of these ranges of a relation's first nblocks blocks; they
+ * are in order and do not touch each other.  So many blocks have been read
+ * before, which only the views tell.  With "later" the scan does not
+ * count before somebody asks for a chunk.  NULL if that is not possible, or of
+ * no use: then the scan reads for itself.
  */
 extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblocks,
-												  BlockNumber head, CScanPolicyId policy,
-												  bool later);
+												  const CScanRange *ranges, uint32 nranges,
+												  uint32 read_before,
+												  CScanPolicyId policy, bool later);
 
 /* For others to join; valid as long as the owner has not left. */
 extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
@@ -58,8 +60,9 @@ extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
 extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket);
 extern bool cscan_registry_take(const CScanTicket *ticket, uint32 *chunk);
 
-/* Blocks in each chunk of this registration. */
+/* Blocks in each chunk of this registration, and chunks that were wanted. */
 extern uint32 cscan_registry_chunk_blocks(const CScanRegistration *reg);
+extern uint32 cscan_registry_chunks(const CScanRegistration *reg);
 
 /*
  * Get the next chunk, waiting for it as long as that makes sense.  *waited is

@@ -102,6 +102,7 @@ lay_out(char *base, CScanPool *pool)
 	PART(pool->tables, CScanTable, scans);
 	PART(pool->slots, CScanSlot, max_slots());
 	PART(pool->helpers, CScanHelper, max_helpers());
+	PART(pool->ranges, CScanRange, mul_size(scans, CSCAN_MAX_RANGES));
 	PART(pool->wanted, uint64_t, mul_size(scans, CSCAN_MAP_WORDS));
 	PART(pool->resident, uint64_t, mul_size(scans, CSCAN_MAP_WORDS));
 #undef PART

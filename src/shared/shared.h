@@ -69,6 +69,7 @@ typedef struct CScanSharedScan
 	int			pid;
 	Oid			roleid;
 	uint64		serial;			/* tells one use of this entry from the next */
+	uint32		chunks_total;	/* wanted at first */
 
 	/* Changed under the lock. */
 	uint32		chunks_done;	/* handed out or taken */

@@ -15,10 +15,12 @@
 #include "compat.h"
 
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 #include "utils/timestamp.h"
 
@@ -56,7 +58,24 @@ may_see(Oid roleid)
 		has_privs_of_role(GetUserId(), roleid);
 }
 
-/* cscan_scans: pid, datid, relid, policy, chunks_*, blocked_since */
+/* A scan's ranges of blocks, as a multirange. */
+static Datum
+multirange_of(const CScanRange *ranges, uint32 nranges)
+{
+	StringInfoData text;
+	Oid			input;
+	Oid			ioparam;
+
+	initStringInfo(&text);
+	appendStringInfoChar(&text, '{');
+	for (uint32 i = 0; i < nranges; i++)
+		appendStringInfo(&text, "%s[%u,%u)", i > 0 ? "," : "", ranges[i].first, ranges[i].end);
+	appendStringInfoChar(&text, '}');
+	getTypeInputInfo(INT8MULTIRANGEOID, &input, &ioparam);
+	return OidInputFunctionCall(input, text.data, ioparam, -1);
+}
+
+/* cscan_scans: pid, datid, relid, policy, chunks_*, blocked_since, ranges */
 Datum
 cscan_scans_srf(PG_FUNCTION_ARGS)
 {
@@ -65,8 +84,10 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 		CScanInterest interest;
 		CScanSharedScan scan;
 		CScanSharedTable table;
+		CScanRange *ranges;
 	} Copy;
 	Copy	   *copies;
+	CScanRange *ranges;
 	CScanRow   *rows;
 	int			n = 0;
 	int			nrows = 0;
@@ -76,6 +97,7 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	copies = palloc(sizeof(Copy) * cscan_max_scans);
+	ranges = palloc(sizeof(CScanRange) * CSCAN_MAX_RANGES * (Size) cscan_max_scans);
 
 	cscan_lock();
 	cscan_pool_count(&cscan_pool);
@@ -86,6 +108,10 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 		copies[n].interest = cscan_pool.scans[i];
 		copies[n].scan = cscan_scans[i];
 		copies[n].table = cscan_tables[cscan_pool.scans[i].table];
+		copies[n].ranges = ranges;
+		memcpy(ranges, cscan_pool.ranges + (Size) i * CSCAN_MAX_RANGES,
+			   sizeof(CScanRange) * cscan_pool.scans[i].nranges);
+		ranges += cscan_pool.scans[i].nranges;
 		n++;
 	}
 	cscan_unlock();
@@ -104,13 +130,14 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 		row->values[1] = ObjectIdGetDatum(copies[i].table.dbid);
 		row->values[2] = ObjectIdGetDatum(copies[i].table.relid);
 		row->values[3] = CStringGetTextDatum(cscan_policies[copies[i].interest.policy]->name);
-		row->values[4] = Int32GetDatum((int32) copies[i].interest.nchunks);
+		row->values[4] = Int32GetDatum((int32) copies[i].scan.chunks_total);
 		row->values[5] = Int32GetDatum((int32) copies[i].scan.chunks_done);
 		row->values[6] = Int32GetDatum((int32) copies[i].interest.available);
 		if (copies[i].interest.blocked)
 			row->values[7] = TimestampTzGetDatum(clock - (int64) (now - copies[i].interest.since));
 		else
 			row->nulls[7] = true;
+		row->values[8] = multirange_of(copies[i].ranges, copies[i].interest.nranges);
 	}
 	put_rows(fcinfo, rows, nrows);
 	return (Datum) 0;

@@ -28,29 +28,31 @@ typedef struct CScanVisit
 } CScanVisit;
 
 static const char *
-reason_for(const Plan *plan, Oid relid)
+reason_for(PlannedStmt *stmt, const Plan *plan)
 {
-	const char *reason;
+	const char *reason = cscan_planner_why_not_in(stmt, ((const Scan *) plan)->scanrelid);
 
 	switch (nodeTag(plan))
 	{
-		case T_SeqScan:
-			reason = cscan_planner_why_not(relid);
-			if (reason)
-				return reason;
-			return "the scan needs a cursor's current row";
 		case T_SampleScan:
 			return "TABLESAMPLE reads a sample of the table";
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-			return "the planner chose an index scan";
-		case T_BitmapHeapScan:
-			return "the planner chose a bitmap scan";
 		case T_TidScan:
-		case T_TidRangeScan:
-			return "the planner chose a TID scan";
+			return "single rows are looked up by their ctid";
 		case T_CustomScan:
 			return "another extension scans it";
+		case T_SeqScan:
+			return reason ? reason : "the scan needs a cursor's current row";
+		case T_TidRangeScan:
+			return reason ? reason : "parallel TID range scans stay PostgreSQL's own";
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+			if (reason)
+				return reason;
+			return "an index scan is estimated to cost less: it reads few pages, or its order is of use";
+		case T_BitmapHeapScan:
+			if (reason)
+				return reason;
+			return "a bitmap heap scan is estimated to cost less: its pages are too few or too scattered, or come from a join";
 		default:
 			return NULL;
 	}
@@ -88,7 +90,7 @@ visit(Plan *plan, void *arg)
 	if (rte->rtekind != RTE_RELATION)
 		return;
 	if (!is_cscan)
-		reason = reason_for(plan, rte->relid);
+		reason = reason_for(v->stmt, plan);
 
 	values[0] = ObjectIdGetDatum(rte->relid);
 	values[1] = BoolGetDatum(is_cscan);

@@ -11,6 +11,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.enabled', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),
     ('cscan.max_scans', 'integer', 'postmaster', '128', NULL, '1', '10000', NULL),
     ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),
+    ('cscan.page_cost', 'real', 'user', '0.5', NULL, '0', '10', NULL),
     ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, 'normal attach elevator relevance') $$,
     'kind, context, default, unit and range of all settings');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name ~ '^cscan\.' AND (short_desc = '' OR short_desc !~ '\.$' OR extra_desc !~ '\.$') $$,
@@ -26,9 +27,10 @@ SET LOCAL ROLE regress_cscan_user;
 SET LOCAL cscan.enabled = off;
 SET LOCAL cscan.policy = elevator;
 SET LOCAL cscan.min_table_size = '1GB';
+SET LOCAL cscan.page_cost = 0.7;
 RESET ROLE;
 SELECT is((SELECT string_agg(setting, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name ~ '^cscan\.' AND context = 'user'),
-    'off 1048576 elevator', 'the session''s own settings are for every user');
+    'off 1048576 0.7 elevator', 'the session''s own settings are for every user');
 SELECT throws_ok('SET cscan.nothing = 1', '42602', NULL, 'there are no others');
 
 SELECT * FROM finish();

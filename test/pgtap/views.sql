@@ -12,7 +12,7 @@ CREATE FUNCTION columns_of(rel regclass) RETURNS text LANGUAGE sql AS $$
     FROM pg_attribute WHERE attrelid = rel AND attnum > 0 AND NOT attisdropped
 $$;
 SELECT is(columns_of('cscan_scans'), 'pid integer, datid oid, relid oid, policy text, chunks_total integer, chunks_done integer, '
-    'chunks_available integer, blocked_since timestamp with time zone', 'cscan_scans');
+    'chunks_available integer, blocked_since timestamp with time zone, ranges int8multirange', 'cscan_scans');
 SELECT is(columns_of('cscan_chunks'), 'datid oid, relid oid, chunk integer, state text, interested integer, starved integer, users integer',
     'cscan_chunks');
 SELECT is(columns_of('cscan_relations'), 'datid oid, relid oid, scans integer, chunks_delivered bigint, chunks_loaded bigint, blocks_read bigint',
@@ -36,9 +36,9 @@ BEGIN
     RETURN QUERY SELECT * FROM cscan_scans;
 END $$;
 CREATE TEMP TABLE scans AS SELECT * FROM move_and_look(20);
-SELECT results_eq('SELECT pid, datid, relid, policy, chunks_total, chunks_done, blocked_since FROM scans',
+SELECT results_eq('SELECT pid, datid, relid, policy, chunks_total, chunks_done, blocked_since, ranges FROM scans',
     $$ SELECT pg_backend_pid(), (SELECT oid FROM pg_database WHERE datname = current_database()), 't'::regclass::oid, 'normal'::text,
-       13, 2, NULL::timestamptz $$, 'cscan_scans shows the scan');
+       13, 2, NULL::timestamptz, '{[8,100)}'::int8multirange $$, 'cscan_scans shows the scan');
 SELECT cmp_ok((SELECT chunks_available FROM scans), '>=', 1, 'at least the chunk in use is available');
 SELECT results_eq('SELECT datid, relid, scans, chunks_delivered FROM cscan_relations',
     $$ SELECT (SELECT oid FROM pg_database WHERE datname = current_database()), 't'::regclass::oid, 1, 2::bigint $$,

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int	passed_count;
 static int	failed_count;
@@ -106,6 +107,7 @@ pool_create(int max_scans, int max_slots, uint32_t budget)
 	pool->tables = zeroed(max_scans, sizeof(*pool->tables));
 	pool->slots = zeroed(max_slots, sizeof(*pool->slots));
 	pool->helpers = zeroed(MAX_HELPERS, sizeof(*pool->helpers));
+	pool->ranges = zeroed((size_t) max_scans * CSCAN_MAX_RANGES, sizeof(CScanRange));
 	pool->wanted = zeroed((size_t) max_scans * CSCAN_MAP_WORDS, sizeof(uint64_t));
 	pool->resident = zeroed((size_t) max_scans * CSCAN_MAP_WORDS, sizeof(uint64_t));
 	cscan_pool_init(pool, max_scans, max_slots, MAX_HELPERS);
@@ -121,6 +123,7 @@ pool_free(CScanPool *pool)
 	free(pool->tables);
 	free(pool->slots);
 	free(pool->helpers);
+	free(pool->ranges);
 	free(pool->wanted);
 	free(pool->resident);
 	free(pool);
@@ -136,10 +139,18 @@ table_add(CScanPool *pool, uint32_t chunk_blocks)
 }
 
 int
+scan_all(CScanPool *pool, int table, CScanPolicyId policy, uint32_t nblocks, uint64_t now)
+{
+	CScanRange	all = {0, nblocks};
+
+	return cscan_pool_register(pool, table, policy, nblocks, &all, nblocks > 0, now);
+}
+
+int
 scan_add(CScanPool *pool, int table, CScanPolicyId policy, uint32_t nblocks,
 		 uint32_t first, uint32_t last, uint64_t now)
 {
-	int			scan = cscan_pool_register(pool, table, policy, nblocks, now);
+	int			scan = scan_all(pool, table, policy, nblocks, now);
 
 	for (uint32_t c = 0; c < pool->scans[scan].nchunks; c++)
 	{
@@ -162,15 +173,17 @@ chunk_begin(CScanPool *pool, int table, uint32_t chunk, uint64_t now)
 			continue;
 		slot->table = table;
 		slot->chunk = chunk;
-		slot->nblocks = 0;
-		slot->target = pool->tables[table].chunk_blocks;
+		slot->nblocks = pool->tables[table].chunk_blocks;
+		memset(&slot->loaded, 0, sizeof(slot->loaded));
+		memset(&slot->coming, 0xff, sizeof(slot->coming));
+		slot->in_flight = true;
 		slot->trigger = CSCAN_NONE;
 		slot->stamp = now;
 		slot->order = ++pool->state->nloads;
 		pool->resident[(size_t) table * CSCAN_MAP_WORDS + chunk / 64] |=
 			UINT64_C(1) << (chunk % 64);
-		pool->state->used += slot->target;
-		pool->state->total += slot->target;
+		pool->state->used += slot->nblocks;
+		pool->state->total += slot->nblocks;
 		slot->held = true;
 		return i;
 	}
@@ -195,6 +208,16 @@ decide(CScanPool *pool, uint64_t now)
 		cscan_pool_decide(pool, now, &act);
 	while (act.kind == CSCAN_ACT_EVICT || act.kind == CSCAN_ACT_UNPIN);
 	return act;
+}
+
+CScanRange
+first_run(const CScanAction *act)
+{
+	CScanRange	run = {0, 0};
+
+	if (act->kind != CSCAN_ACT_LOAD || !cscan_action_next_run(act, &run))
+		run.first = run.end = CSCAN_NO_CHUNK;
+	return run;
 }
 
 uint32_t
@@ -239,16 +262,22 @@ pool_check(const CScanPool *pool)
 		if (slot->table == CSCAN_NONE)
 			continue;
 		slots++;
-		total += slot->target;
+		total += slot->nblocks;
 		if (slot->held)
-			used += slot->target;
+			used += slot->nblocks;
 		if (!pool->tables[slot->table].used)
 			return "a slot holds a chunk of a table that is gone";
 		if (!slot->held && cscan_pool_in_flight(pool, i))
 			return "a slot in flight is not held";
-		if (slot->target == 0 || slot->target < slot->nblocks ||
-			slot->target > pool->tables[slot->table].chunk_blocks)
+		if (slot->nblocks == 0 || slot->nblocks > pool->tables[slot->table].chunk_blocks)
 			return "a slot's blocks are out of bounds";
+		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
+		{
+			if (slot->loaded.word[w] & ~slot->coming.word[w])
+				return "a slot has lost pieces";
+			if (!slot->in_flight && slot->loaded.word[w] != slot->coming.word[w])
+				return "a slot that is not in flight lacks pieces";
+		}
 		if (!is_resident(pool, slot->table, slot->chunk))
 			return "a chunk is in a slot but not in the map";
 		for (int j = 0; j < i; j++)

@@ -43,6 +43,10 @@ extern void pool_free(CScanPool *pool);
 /* A table whose chunks may be loaded. */
 extern int	table_add(CScanPool *pool, uint32_t chunk_blocks);
 
+/* A scan of all of a table's nblocks, registered but not started. */
+extern int	scan_all(CScanPool *pool, int table, CScanPolicyId policy,
+					 uint32_t nblocks, uint64_t now);
+
 /* A scan of chunks first..last of a table of nblocks, started. */
 extern int	scan_add(CScanPool *pool, int table, CScanPolicyId policy,
 					 uint32_t nblocks, uint32_t first, uint32_t last,
@@ -56,6 +60,9 @@ extern int	chunk_begin(CScanPool *pool, int table, uint32_t chunk, uint64_t now)
 
 /* Decides until there is a load or nothing; completes nothing. */
 extern CScanAction decide(CScanPool *pool, uint64_t now);
+
+/* The first run of blocks that a load consists of. */
+extern CScanRange first_run(const CScanAction *act);
 
 /*
  * Decides and completes the load at once.  Returns the chunk, CSCAN_NO_CHUNK

@@ -40,7 +40,7 @@ test_registering(void)
 {
 	CScanPool  *pool = pool_create(3, 16, 64);
 	int			table = table_add(pool, 4);
-	int			a = cscan_pool_register(pool, table, R, 9, 5);
+	int			a = scan_all(pool, table, R, 9, 5);
 	int			b;
 	int			c;
 
@@ -52,17 +52,17 @@ test_registering(void)
 	ok(!cscan_pool_wants(pool, a, 1) && !cscan_pool_wants(pool, a, 3), "that one is not, nor one past the end");
 	is_int(cscan_pool_next_wanted(pool, a, 1), 2, "the next wanted one");
 	is_int(cscan_pool_next_wanted(pool, a, 3), 0, "goes round");
-	b = cscan_pool_register(pool, table, R, 4 * 128, 5);
+	b = scan_all(pool, table, R, 4 * 128, 5);
 	is_int(pool->scans[b].nchunks, 128, "whole words of the map");
 	ok(cscan_pool_wants(pool, b, 127) && !cscan_pool_wants(pool, b, 128), "up to the last one");
 	is_int(pool->tables[table].nblocks, 512, "the table is as long as its longest scan says");
-	c = cscan_pool_register(pool, table, R, 0, 5);
+	c = scan_all(pool, table, R, 0, 5);
 	is_int(cscan_pool_choose(pool, c, CSCAN_NONE, 6), CSCAN_NONE, "an empty scan gets nothing");
 	ok(!pool->scans[c].blocked, "and has finished at once");
-	is_int(cscan_pool_register(pool, table, R, 9, 5), CSCAN_NONE, "no room for a fourth");
+	is_int(scan_all(pool, table, R, 9, 5), CSCAN_NONE, "no room for a fourth");
 	cscan_pool_unregister(pool, b);
 	is_int(pool->tables[table].nblocks, 9, "the longest scan has gone");
-	is_int(cscan_pool_register(pool, table, R, 9, 5), b, "so there is room");
+	is_int(scan_all(pool, table, R, 9, 5), b, "so there is room");
 	ok(pool_check(pool) == NULL, "the pool is sound");
 	pool_free(pool);
 }
@@ -78,7 +78,7 @@ test_partial(uint32_t grown, const char *name)
 	int			slot;
 	CScanAction act = decide(pool, 0);
 
-	is_int(act.first, 8, "%s: the last chunk", name);
+	is_int(first_run(&act).first, 8, "%s: the last chunk", name);
 	is_int(act.nblocks, 2, "%s: as far as it goes", name);
 	is_int(pool->state->used, 2, "%s: takes as much room", name);
 	slot = act.slot;
@@ -94,7 +94,7 @@ test_partial(uint32_t grown, const char *name)
 	act = decide(pool, 4);
 	is_int(act.kind, CSCAN_ACT_LOAD, "%s: a top-up", name);
 	is_int(act.slot, slot, "%s: of the same slot", name);
-	is_int(act.first, 10, "%s: from where it ended", name);
+	is_int(first_run(&act).first, 10, "%s: from where it ended", name);
 	is_int(act.nblocks, (grown < 16 ? grown : 16) - 10, "%s: to where it ends now", name);
 	ok(cscan_pool_in_flight(pool, slot), "%s: in flight again", name);
 	is_int(use_next(pool, a, 5), 1, "%s: what was ready is so all the while", name);

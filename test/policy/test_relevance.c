@@ -159,7 +159,7 @@ test_choose_load(void)
 	act = decide(pool, 0);
 	is_int(act.scan, a, "chooseQueryToProcess: the one that needs least");
 	is_int(act.chunk, 6, "chooseChunkToLoad: what most starved scans want");
-	is_int(act.first, 6, "from its first block");
+	is_int(first_run(&act).first, 6, "from its first block");
 	is_int(act.nblocks, 1, "all of its blocks");
 	act = decide(pool, 0);
 	is_int(act.chunk, 7, "a tie goes to the chunk that follows the last one loaded");

@@ -27,7 +27,7 @@ EXPLAIN (COSTS OFF) UPDATE t SET grp = 0;
 EXPLAIN (COSTS OFF) DELETE FROM t WHERE grp = 3;
 EXPLAIN (COSTS OFF) SELECT * FROM t ORDER BY grp LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT * FROM t WHERE grp = 1 FOR UPDATE;
--- The costs are those of the Seq Scan.
+-- The costs are those of the Seq Scan, but for what cscan.page_cost takes off a page.
 CREATE FUNCTION costs(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
@@ -36,7 +36,12 @@ BEGIN
     RETURN concat_ws(' ', plan #>> '{0,Plan,Startup Cost}', plan #>> '{0,Plan,Total Cost}', plan #>> '{0,Plan,Plan Rows}',
                      plan #>> '{0,Plan,Plan Width}');
 END $$;
+SET cscan.page_cost = 1;
 CREATE TEMP TABLE cost AS SELECT costs('SELECT * FROM t WHERE grp = 3');
+RESET cscan.page_cost;
+CREATE TEMP TABLE lower_cost AS SELECT costs('SELECT * FROM t WHERE grp = 3');
+SELECT split_part(c.costs, ' ', 2)::numeric - split_part(l.costs, ' ', 2)::numeric = 0.5 * relpages AS half_of_seq_page_cost
+FROM cost c, lower_cost l, pg_class WHERE oid = 't'::regclass;
 SET cscan.enabled = off;
 SELECT costs = costs('SELECT * FROM t WHERE grp = 3') AS same_costs FROM cost;
 RESET cscan.enabled;
@@ -105,10 +110,13 @@ SELECT count(*), min(x), max(x) FROM own WHERE x < 50;
 RESET ROLE;
 SELECT count(*) FROM own;
 
--- enable_seqscan governs both.
+-- What disables PostgreSQL's scans disables CScans.
 SET enable_seqscan = off;
 SELECT scans('SELECT * FROM t WHERE id > 0'), scans('SELECT * FROM t');
+SET enable_bitmapscan = off;
+SELECT scans('SELECT * FROM t WHERE id > 0');
 RESET enable_seqscan;
+RESET enable_bitmapscan;
 
 -- Prepared statements follow cscan.enabled, the generic plan and one that a function keeps included.
 SET plan_cache_mode = force_generic_plan;

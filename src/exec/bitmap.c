@@ -1,0 +1,178 @@
+/*-------------------------------------------------------------------------
+ *
+ * bitmap.c
+ *		The bitmap-driven CScan: its child resolves index conditions to a bitmap
+ *		of pages, and only these are read, in whatever order their chunks come.
+ *
+ * The index has done its part before the first page of the table is read
+ * (the resolve step of Section 3.3 of "Reordering Query Execution in
+ * Tertiary Memory Databases").  As in PostgreSQL's own bitmap heap scan a tuple
+ * of which the bitmap knows is found through its HOT chain, and where it
+ * knows only the page the index condition is checked again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/htup_details.h"
+#include "storage/bufpage.h"
+#include "storage/predicate.h"
+#include "utils/memutils.h"
+#include "utils/spccache.h"
+
+#include "exec/exec.h"
+
+/* Run the child and copy its bitmap; what cannot be in the table is left out. */
+void
+cscan_bitmap_resolve(CScanState *node)
+{
+	TIDBitmap  *bitmap = (TIDBitmap *) MultiExecProcNode(outerPlanState(node));
+	MemoryContext old;
+
+	if (bitmap == NULL || !IsA(bitmap, TIDBitmap))
+		elog(ERROR, "unrecognized result from subplan");
+
+	/* Only now: all that the index knows of must be among these blocks. */
+	node->nblocks = RelationGetNumberOfBlocks(node->css.ss.ss_currentRelation);
+	old = MemoryContextSwitchTo(node->context);
+	node->pages = cscan_pages_copy(bitmap, node->nblocks);
+	MemoryContextSwitchTo(old);
+	tbm_free(bitmap);
+}
+
+/* The tuples that the bitmap knows of, each by the head of its HOT chain. */
+static int
+find_listed(HeapScanDesc heap, const CScanPages *pages, const CScanPage *page)
+{
+	OffsetNumber offsets[MaxHeapTuplesPerPage + 8];
+	int			noffsets = cscan_pages_offsets(pages, page, offsets);
+	int			n = 0;
+
+	for (int i = 0; i < noffsets; i++)
+	{
+		ItemPointerData tid;
+		HeapTupleData tuple;
+
+		ItemPointerSet(&tid, heap->rs_cblock, offsets[i]);
+		if (heap_hot_search_buffer(&tid, heap->rs_base.rs_rd, heap->rs_cbuf,
+								   heap->rs_base.rs_snapshot, &tuple, NULL, true))
+			heap->rs_vistuples[n++] = ItemPointerGetOffsetNumber(&tid);
+	}
+	return n;
+}
+
+/* All visible tuples of a page. */
+static int
+find_all(HeapScanDesc heap)
+{
+	Relation	rel = heap->rs_base.rs_rd;
+	Snapshot	snapshot = heap->rs_base.rs_snapshot;
+	Page		page = BufferGetPage(heap->rs_cbuf);
+	OffsetNumber last = PageGetMaxOffsetNumber(page);
+	int			n = 0;
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		ItemId		lp = PageGetItemId(page, offset);
+		HeapTupleData tuple;
+		bool		visible;
+
+		if (!ItemIdIsNormal(lp))
+			continue;
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
+		tuple.t_len = ItemIdGetLength(lp);
+		tuple.t_tableOid = RelationGetRelid(rel);
+		ItemPointerSet(&tuple.t_self, heap->rs_cblock, offset);
+		visible = HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf);
+		if (visible)
+		{
+			heap->rs_vistuples[n++] = offset;
+			PredicateLockTID(rel, &tuple.t_self, snapshot,
+							 HeapTupleHeaderGetXmin(tuple.t_data));
+		}
+		HeapCheckForSerializableConflictOut(visible, rel, &tuple, heap->rs_cbuf, snapshot);
+	}
+	return n;
+}
+
+/*
+ * Bring the tuples of a page that the bitmap asks for, and that are visible,
+ * into the scan descriptor.
+ */
+void
+cscan_bitmap_get_page(CScanState *node, BlockNumber block)
+{
+	HeapScanDesc heap = (HeapScanDesc) node->scan;
+	const CScanPage *page = &node->pages->entries[node->entry];
+
+	CHECK_FOR_INTERRUPTS();
+	if (BufferIsValid(heap->rs_cbuf))
+		ReleaseBuffer(heap->rs_cbuf);
+	heap->rs_cbuf = InvalidBuffer;
+	heap->rs_cbuf = ReadBufferExtended(heap->rs_base.rs_rd, MAIN_FORKNUM, block,
+									   RBM_NORMAL, heap->rs_strategy);
+	heap->rs_cblock = block;
+	cscan_prune(heap, heap->rs_cbuf);
+
+	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_SHARE);
+	heap->rs_ntuples = page->nbytes > 0 ? find_listed(heap, node->pages, page) : find_all(heap);
+	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_UNLOCK);
+	node->recheck_page = page->recheck;
+}
+
+/*
+ * The next block of the chunk being read that is in the bitmap; its entry is
+ * node->entry.
+ */
+bool
+cscan_bitmap_next_block(CScanState *node, BlockNumber *block)
+{
+	for (; node->entry < node->pages->nentries; node->entry++)
+	{
+		const CScanPage *page = &node->pages->entries[node->entry];
+
+		if (node->next_block < page->block)
+			node->next_block = page->block;
+		if (node->next_block >= node->end_block)
+			return false;
+		if (node->next_block < page->block + page->nblocks)
+		{
+			*block = node->next_block++;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The scan reads this chunk itself: tell the kernel of pages that come soon, as
+ * far as effective_io_concurrency allows.  Those that follow one another it
+ * reads ahead by itself.
+ */
+void
+cscan_bitmap_prefetch(CScanState *node)
+{
+	Relation	rel = node->css.ss.ss_currentRelation;
+	const CScanPages *pages = node->pages;
+	uint32		distance = get_tablespace_io_concurrency(rel->rd_rel->reltablespace);
+
+	node->prefetched = Max(node->prefetched, node->entry + 1);
+	for (; node->prefetched < pages->nentries && node->prefetched <= node->entry + distance &&
+		 pages->entries[node->prefetched].block < node->end_block; node->prefetched++)
+	{
+		const CScanPage *page = &pages->entries[node->prefetched];
+
+		if (page->block > page[-1].block + page[-1].nblocks)
+			(void) PrefetchBuffer(rel, MAIN_FORKNUM, page->block);
+	}
+}
+
+/* Does the tuple meet the index conditions? */
+bool
+cscan_bitmap_recheck(CScanState *node, TupleTableSlot *slot)
+{
+	ExprContext *econtext = node->css.ss.ps.ps_ExprContext;
+
+	econtext->ecxt_scantuple = slot;
+	return ExecQualAndReset(node->recheck_qual, econtext);
+}

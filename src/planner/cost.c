@@ -1,0 +1,213 @@
+/*-------------------------------------------------------------------------
+ *
+ * cost.c
+ *		What a CScan is estimated to cost; doc/cost.md explains the model.
+ *
+ * A page that comes in a long run costs cscan.page_cost times seq_page_cost: it
+ * is read ahead, in large requests, and perhaps for other scans as well.  The
+ * beginning of each run costs a seek, random_page_cost, and each chunk a
+ * hand-over between the ABM and the scan.  So pages that are strewn over the
+ * table cost more than PostgreSQL's own scans take for them, and stay theirs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <math.h>
+
+#include "access/amapi.h"
+#include "catalog/pg_am_d.h"
+#include "nodes/tidbitmap.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/spccache.h"
+
+#include "cscan.h"
+#include "exec/pages.h"
+#include "planner/planner.h"
+
+/* A chunk's hand-over, in units of cpu_tuple_cost. */
+#define HAND_OVER		200
+
+/* What a bitmap asks for, as far as one can tell. */
+typedef struct CScanExtent
+{
+	double		tuples;			/* that it knows of */
+	double		pages;			/* that hold them */
+	double		read;			/* pages that are read for these, gaps
+								 * included */
+	double		runs;			/* of pages that follow one another */
+	Cost		recheck;		/* of its conditions, for a tuple */
+	bool		lossy;			/* it knows only the pages */
+} CScanExtent;
+
+/*
+ * Pages with so many tuples, if these are placed at random (Mackert and
+ * Lohman's formula, as for bitmap heap scans).
+ */
+static double
+random_pages(double tuples, double table_pages)
+{
+	return Min(table_pages,
+			   ceil(2.0 * table_pages * tuples / (2.0 * table_pages + tuples)));
+}
+
+static void
+extent_of_index(PlannerInfo *root, RelOptInfo *rel, IndexPath *path, CScanExtent *extent)
+{
+	double		table_pages = Max(rel->pages, 1);
+	double		least = Max(1.0, ceil(path->indexselectivity * table_pages));
+	Cost		ignored_startup;
+	Cost		ignored_total;
+	Selectivity ignored_selectivity;
+	double		ignored_pages;
+	double		correlation;
+	double		most;
+	double		ordered;
+	double		apart;
+	List	   *quals = NIL;
+	QualCost	qual_cost;
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+		quals = lappend(quals, lfirst_node(IndexClause, lc)->rinfo);
+	cost_qual_eval(&qual_cost, quals, root);
+	extent->recheck = qual_cost.per_tuple;
+	extent->tuples = Max(1.0, path->indexselectivity * rel->tuples);
+
+	/* It knows ranges of pages, and its selectivity is the share of these. */
+	extent->lossy = (path->indexinfo->relam == BRIN_AM_OID);
+	if (extent->lossy)
+	{
+		extent->pages = extent->read = least;
+		extent->runs = 1;
+		return;
+	}
+
+	path->indexinfo->amcostestimate(root, path, 1.0, &ignored_startup, &ignored_total,
+									&ignored_selectivity, &correlation, &ignored_pages);
+	ordered = correlation * correlation;
+	most = Max(least, random_pages(extent->tuples, table_pages));
+
+	/* The share of random gaps that are too long to be read through */
+	apart = pow(1.0 - Min(1.0, most / table_pages), CSCAN_GAP_TO_READ);
+	extent->pages = ordered * least + (1.0 - ordered) * most;
+	extent->read = ordered * least + (1.0 - ordered) * (apart * most + (1.0 - apart) * table_pages);
+	extent->runs = ordered + (1.0 - ordered) * Max(1.0, apart * most);
+}
+
+static void
+find_extent(PlannerInfo *root, RelOptInfo *rel, Path *path, CScanExtent *extent)
+{
+	bool		is_and = IsA(path, BitmapAndPath);
+	List	   *inputs;
+	ListCell   *lc;
+
+	if (IsA(path, IndexPath))
+	{
+		extent_of_index(root, rel, (IndexPath *) path, extent);
+		return;
+	}
+
+	inputs = is_and ? ((BitmapAndPath *) path)->bitmapquals : ((BitmapOrPath *) path)->bitmapquals;
+	memset(extent, 0, sizeof(*extent));
+	foreach(lc, inputs)
+	{
+		CScanExtent input;
+
+		find_extent(root, rel, lfirst(lc), &input);
+		extent->recheck += input.recheck;
+		extent->lossy |= input.lossy;
+		if (!is_and)
+		{
+			extent->pages += input.pages;
+			extent->read += input.read;
+			extent->runs += input.runs;
+		}
+		else if (extent->read == 0 || input.read < extent->read)
+		{
+			/* No more than the most selective of them. */
+			extent->pages = input.pages;
+			extent->read = input.read;
+			extent->runs = input.runs;
+		}
+	}
+	extent->tuples = Max(1.0, rel->tuples *
+						 (is_and ? ((BitmapAndPath *) path)->bitmapselectivity :
+						  ((BitmapOrPath *) path)->bitmapselectivity));
+	extent->pages = Min(extent->pages, rel->pages);
+	extent->read = Min(extent->read, rel->pages);
+}
+
+static double
+chunk_blocks(void)
+{
+	return Max(1.0, cscan_chunk_size / (BLCKSZ / 1024.0));
+}
+
+/*
+ * What a scan of the whole table costs less than core's estimate, which takes
+ * seq_page_cost for each page.
+ */
+Cost
+cscan_cost_whole_discount(RelOptInfo *rel)
+{
+	double		seq_cost;
+
+	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_cost);
+	return rel->pages * seq_cost * (1.0 - cscan_page_cost);
+}
+
+/*
+ * Set the costs of a bitmap-driven CScan, whose path core has made: its rows,
+ * its number of workers and whether it is disabled are right.
+ */
+void
+cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
+{
+	CScanExtent extent;
+	Cost		index_cost;
+	Selectivity ignored;
+	Cost		io;
+	Cost		cpu;
+	double		random_cost;
+	double		seq_cost;
+	double		per_page = rel->tuples / Max(rel->pages, 1);
+	double		exact;
+	double		visited;
+	double		divisor = 1.0;
+
+	find_extent(root, rel, path->bitmapqual, &extent);
+	cost_bitmap_tree_node(path->bitmapqual, &index_cost, &ignored);
+
+	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
+	io = extent.read * seq_cost * cscan_page_cost +
+		extent.runs * Max(0.0, random_cost - seq_cost * cscan_page_cost) +
+		Min(extent.read, ceil(extent.read / chunk_blocks()) + extent.runs) *
+		HAND_OVER * cpu_tuple_cost;
+
+	/* Pages beyond what work_mem has room for are read as a whole. */
+	exact = 1.0;
+	if (extent.lossy)
+		exact = 0.0;
+	else if (extent.pages > tbm_calculate_entries(work_mem * (Size) 1024))
+		exact = Min(1.0, tbm_calculate_entries(work_mem * (Size) 1024) / 2.0 / extent.pages);
+	visited = exact * extent.tuples + (1.0 - exact) * extent.pages * per_page;
+	visited = Max(1.0, Min(visited, rel->tuples));
+
+	/* Where tuples are known their index conditions are not checked again. */
+	cpu = visited * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
+	cpu -= Min(visited, exact * extent.tuples) *
+		Min(extent.recheck, rel->baserestrictcost.per_tuple);
+	if (path->path.parallel_workers > 0)
+	{
+		divisor = path->path.parallel_workers;
+		if (parallel_leader_participation)
+			divisor += Max(0.0, 1.0 - 0.3 * path->path.parallel_workers);
+	}
+
+	path->path.startup_cost = index_cost + rel->baserestrictcost.startup +
+		path->path.pathtarget->cost.startup + cscan_disabled_cost(enable_bitmapscan);
+	path->path.total_cost = path->path.startup_cost + io + cpu / divisor +
+		path->path.pathtarget->cost.per_tuple * path->path.rows;
+}

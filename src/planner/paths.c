@@ -1,0 +1,198 @@
+/*-------------------------------------------------------------------------
+ *
+ * paths.c
+ *		Makes CScans compete with PostgreSQL's own scans, by cost.
+ *
+ * A CScan is not a path of its own.  It is a path of PostgreSQL's with another
+ * price, and the finished plan is rewritten (rewrite.c):
+ *
+ *		a scan of the whole table	a SeqScan path; every SeqScan of an eligible
+ *									table becomes a CScan
+ *		a bitmap-driven scan		a BitmapHeapScan path over a BitmapAnd of one
+ *									input, which PostgreSQL itself never makes.
+ *									That is the mark: others stay as they are
+ *
+ * So all that PostgreSQL knows about these paths holds for CScans: target
+ * lists, parallel plans, row security, partitions.
+ *
+ * Bitmaps come from PostgreSQL, too.  Those that it has thrown away, because by
+ * its own prices something else was better, are made once more.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "cscan.h"
+#include "planner/planner.h"
+
+static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
+
+/* Is a statement being planned whose scans may become CScans? */
+bool		cscan_planner_active = false;
+
+/* The table that a partition or another inheritance child belongs to in the end. */
+static Index
+top_parent(PlannerInfo *root, Index rti)
+{
+	while (root->append_rel_array && root->append_rel_array[rti] &&
+		   OidIsValid(root->append_rel_array[rti]->parent_reloid))
+		rti = root->append_rel_array[rti]->parent_relid;
+	return rti;
+}
+
+/* Pages of a table, or of all of its family that the query reads. */
+static double
+family_pages(PlannerInfo *root, RelOptInfo *rel)
+{
+	Index		top = top_parent(root, rel->relid);
+	double		pages = 0;
+
+	if (top == rel->relid)
+		return rel->pages;
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		if (root->simple_rel_array[i] && !root->simple_rte_array[i]->inh &&
+			top_parent(root, i) == top)
+			pages += root->simple_rel_array[i]->pages;
+	}
+	return pages;
+}
+
+static void
+add_whole(PlannerInfo *root, RelOptInfo *rel)
+{
+	Path	   *path = create_seqscan_path(root, rel, rel->lateral_relids, 0);
+
+	path->total_cost -= cscan_cost_whole_discount(rel);
+	add_path(rel, path);
+	if (rel->consider_parallel && rel->lateral_relids == NULL)
+	{
+		int			workers = compute_parallel_worker(rel, rel->pages, -1,
+													  max_parallel_workers_per_gather);
+
+		if (workers > 0)
+		{
+			path = create_seqscan_path(root, rel, NULL, workers);
+			path->total_cost -= cscan_cost_whole_discount(rel);
+			add_partial_path(rel, path);
+		}
+	}
+}
+
+/* May a bitmap be made of this path, of an index alone? */
+static bool
+can_be_bitmap(const Path *path)
+{
+	const IndexPath *index;
+
+	if (!IsA(path, IndexPath) || path->param_info != NULL)
+		return false;
+	index = (const IndexPath *) path;
+	return index->indexclauses != NIL && index->indexorderbys == NIL &&
+		index->indexinfo->amhasgetbitmap;
+}
+
+static List *
+add_bitmap_source(List *sources, Path *path)
+{
+	if (IsA(path, BitmapHeapPath) && path->param_info == NULL)
+		return lappend(sources, ((BitmapHeapPath *) path)->bitmapqual);
+	if (can_be_bitmap(path))
+		return lappend(sources, path);
+	return sources;
+}
+
+/* What bitmaps there can be for a table's conditions: a list of paths. */
+static List *
+find_bitmaps(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *paths = rel->pathlist;
+	List	   *partial_paths = rel->partial_pathlist;
+	List	   *sources = NIL;
+	bool		indexscan = enable_indexscan;
+	bool		indexonlyscan = enable_indexonlyscan;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+		sources = add_bitmap_source(sources, lfirst(lc));
+
+	/* Among themselves, bitmaps may have been beaten by index scans. */
+	rel->pathlist = rel->partial_pathlist = NIL;
+	PG_TRY();
+	{
+		enable_indexscan = enable_indexonlyscan = false;
+		create_index_paths(root, rel);
+	}
+	PG_FINALLY();
+	{
+		enable_indexscan = indexscan;
+		enable_indexonlyscan = indexonlyscan;
+	}
+	PG_END_TRY();
+	foreach(lc, rel->pathlist)
+		sources = add_bitmap_source(sources, lfirst(lc));
+	rel->pathlist = paths;
+	rel->partial_pathlist = partial_paths;
+	return sources;
+}
+
+static BitmapHeapPath *
+make_bitmap_path(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, int workers)
+{
+	Path	   *marked = (Path *) create_bitmap_and_path(root, rel, list_make1(bitmap));
+	BitmapHeapPath *path = create_bitmap_heap_path(root, rel, marked, NULL, 1.0, workers);
+
+	cscan_cost_bitmap(root, rel, path);
+	return path;
+}
+
+static void
+add_bitmaps(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, find_bitmaps(root, rel))
+	{
+		Path	   *bitmap = lfirst(lc);
+
+		add_path(rel, (Path *) make_bitmap_path(root, rel, bitmap, 0));
+		if (rel->consider_parallel)
+		{
+			/* As many workers as core takes for the pages of this bitmap. */
+			double		pages = compute_bitmap_pages(root, rel, bitmap, 1, NULL, NULL);
+			int			workers = compute_parallel_worker(rel, pages, -1,
+														  max_parallel_workers_per_gather);
+
+			if (workers > 0)
+				add_partial_path(rel, (Path *) make_bitmap_path(root, rel, bitmap, workers));
+		}
+	}
+}
+
+static void
+set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (prev_set_rel_pathlist_hook)
+		prev_set_rel_pathlist_hook(root, rel, rti, rte);
+
+	if (!cscan_planner_active || rte->rtekind != RTE_RELATION || rte->inh ||
+		rte->tablesample != NULL || IS_DUMMY_REL(rel) ||
+		cscan_planner_why_not(rte->relid, family_pages(root, rel)) != NULL)
+		return;
+
+	add_whole(root, rel);
+	if (rel->indexlist != NIL && rel->baserestrictinfo != NIL && rel->lateral_relids == NULL)
+		add_bitmaps(root, rel);
+}
+
+void
+cscan_paths_init(void)
+{
+	prev_set_rel_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = set_rel_pathlist;
+}
