@@ -357,7 +357,10 @@ cscan_exec_beginscan(CScanState *node)
 	{
 		heap->rs_cindex = heap->rs_ntuples = 0;
 
-		/* What others have in memory keeps its place there, or its lack of one. */
+		/*
+		 * What others have in memory keeps its place there, or its lack of
+		 * one.
+		 */
 		if (heap->rs_strategy == NULL && (node->reg || node->parallel))
 			heap->rs_strategy = GetAccessStrategy(BAS_BULKREAD);
 	}
@@ -649,7 +652,10 @@ rescan(CustomScanState *css)
 			node->counts.chunks = ++node->counts.self;
 		else
 		{
-			/* Tuples that came after the first pass its snapshot does not see. */
+			/*
+			 * Tuples that came after the first pass its snapshot does not
+			 * see.
+			 */
 			((HeapScanDesc) node->scan)->rs_ntuples = 0;
 			cscan_exec_find_interest(node);
 		}

@@ -319,7 +319,10 @@ cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now)
 	if (slot == CSCAN_NONE)
 		return CSCAN_NONE;
 
-	/* Others that still wait have been served with it: their turn begins anew. */
+	/*
+	 * Others that still wait have been served with it: their turn begins
+	 * anew.
+	 */
 	if (s->blocked)
 		s->since = now;
 	cscan_pool_unwant(pool, scan, pool->slots[slot].chunk);
