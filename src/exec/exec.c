@@ -211,8 +211,13 @@ cscan_exec_register(CScanState *node, bool later)
 		node->ranges[0].first = node->head;
 	}
 
+	/* It may have been registered since the last pass. */
+	if (node->reg && !cscan_registry_again(node->reg, node->nblocks, node->ranges,
+										   node->nranges, read_before))
+		cscan_exec_leave(node);
+
 	/* The plan may be older than the wish for physical order. */
-	if (synchronize_seqscans && node->nranges > 0)
+	if (node->reg == NULL && synchronize_seqscans && node->nranges > 0)
 		node->reg = cscan_registry_register(node->css.ss.ss_currentRelation, node->nblocks,
 											node->ranges, node->nranges, read_before,
 											node->policy, later);
@@ -275,8 +280,12 @@ next_chunk(CScanState *node)
 	switch (how)
 	{
 		case CSCAN_FINISHED:
-			/* The owner's helpers may still be reading. */
-			if (!node->leader)
+
+			/*
+			 * The owner's helpers may still be reading.  What has been begun
+			 * again before is likely to be so once more.
+			 */
+			if (!node->leader && !node->rescanned)
 				cscan_exec_leave(node);
 			return false;
 		case CSCAN_RESIDENT:
@@ -618,10 +627,15 @@ cscan_exec_leave(CScanState *node)
  * a parallel scan is begun, and begun anew, by parallel.c.
  */
 static void
-leave(CScanState *node)
+leave(CScanState *node, bool for_good)
 {
-	if (!node->leader)
-		cscan_exec_leave(node);
+	if (node->reg && !node->leader)
+	{
+		if (for_good || node->parallel)
+			cscan_exec_leave(node);
+		else
+			cscan_registry_rest(node->reg);
+	}
 	bms_free(node->done);
 	node->done = NULL;
 	node->begun = false;
@@ -637,7 +651,8 @@ rescan(CustomScanState *css)
 {
 	CScanState *node = (CScanState *) css;
 
-	leave(node);
+	leave(node, false);
+	node->rescanned = true;
 	if (node->scan && node->kind != CSCAN_WHOLE)
 	{
 		/* What is to be read may be another part of the table. */
@@ -671,7 +686,7 @@ end_scan(CustomScanState *css)
 	CScanState *node = (CScanState *) css;
 
 	cscan_parallel_shutdown(css);
-	leave(node);
+	leave(node, true);
 	if (node->scan)
 	{
 		table_endscan(node->scan);

@@ -85,6 +85,7 @@ typedef struct CScanState
 	/* How far it is */
 	bool		begun;			/* the rest has been divided into chunks */
 	bool		finished;
+	bool		rescanned;		/* it has been begun again, at least once */
 	CScanRegistration *reg;		/* NULL: this scan reads for itself, or is
 								 * done */
 	uint32		chunk_blocks;

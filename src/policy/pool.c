@@ -147,17 +147,44 @@ cscan_pool_remove_table(CScanPool *pool, int table)
 	pool->tables[table].used = false;
 }
 
+/* What a scan is to read, as it sees the table. */
+static void
+set_interest(CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *ranges,
+			 uint32_t nranges)
+{
+	CScanInterest *s = &pool->scans[scan];
+	CScanTable *t = &pool->tables[s->table];
+	uint64_t   *wanted = WANTED(pool, scan);
+
+	s->nblocks = nblocks;
+	s->nchunks = nblocks / t->chunk_blocks + (nblocks % t->chunk_blocks != 0);
+	s->nranges = nranges;
+	s->needed = 0;
+	if (nranges > 0)
+		memcpy(RANGES(pool, scan), ranges, sizeof(CScanRange) * nranges);
+	memset(wanted, 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
+	for (uint32_t r = 0; r < nranges; r++)
+	{
+		uint32_t	last = (ranges[r].end - 1) / t->chunk_blocks;
+
+		for (uint32_t c = ranges[r].first / t->chunk_blocks; c <= last; c++)
+		{
+			s->needed += !map_test(wanted, c);
+			map_set(wanted, c);
+		}
+	}
+	if (t->nblocks < nblocks)
+		t->nblocks = nblocks;
+}
+
 int
 cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
 					uint32_t nblocks, const CScanRange *ranges, uint32_t nranges,
 					uint64_t now)
 {
-	CScanTable *t = &pool->tables[table];
-
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
 		CScanInterest *scan = &pool->scans[i];
-		uint64_t   *wanted = WANTED(pool, i);
 
 		if (scan->table != CSCAN_NONE)
 			continue;
@@ -166,27 +193,9 @@ cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
 		scan->table = table;
 		scan->policy = policy;
 		scan->in_use = CSCAN_NONE;
-		scan->nblocks = nblocks;
-		scan->nchunks = nblocks / t->chunk_blocks + (nblocks % t->chunk_blocks != 0);
-		scan->nranges = nranges;
 		scan->since = now;
-
-		memcpy(RANGES(pool, i), ranges, sizeof(CScanRange) * nranges);
-		memset(wanted, 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
-		for (uint32_t r = 0; r < nranges; r++)
-		{
-			uint32_t	last = (ranges[r].end - 1) / t->chunk_blocks;
-
-			for (uint32_t c = ranges[r].first / t->chunk_blocks; c <= last; c++)
-			{
-				scan->needed += !map_test(wanted, c);
-				map_set(wanted, c);
-			}
-		}
-
-		t->nscans++;
-		if (t->nblocks < nblocks)
-			t->nblocks = nblocks;
+		set_interest(pool, i, nblocks, ranges, nranges);
+		pool->tables[table].nscans++;
 		return i;
 	}
 	return CSCAN_NONE;
@@ -290,6 +299,14 @@ set_reader(CScanPool *pool, int scan, int helper, int in_use, bool waiting, uint
 		s->blocked = pool->helpers[i].used && pool->helpers[i].scan == scan &&
 			pool->helpers[i].waiting;
 	s->blocked &= (s->needed > 0);
+}
+
+void
+cscan_pool_again(CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *ranges,
+				 uint32_t nranges, uint64_t now)
+{
+	set_interest(pool, scan, nblocks, ranges, nranges);
+	set_reader(pool, scan, CSCAN_NONE, CSCAN_NONE, false, now);
 }
 
 void

@@ -226,6 +226,14 @@ extern int	cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
 								uint32_t nblocks, const CScanRange *ranges,
 								uint32_t nranges, uint64_t now);
 extern void cscan_pool_start(CScanPool *pool, int scan);
+
+/*
+ * The same scan begins again, with another interest perhaps.  With no ranges it
+ * rests: it wants nothing.
+ */
+extern void cscan_pool_again(CScanPool *pool, int scan, uint32_t nblocks,
+							 const CScanRange *ranges, uint32_t nranges,
+							 uint64_t now);
 extern void cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk);
 extern void cscan_pool_unregister(CScanPool *pool, int scan);
 

@@ -111,6 +111,34 @@ abm_to_wake(void)
 	return latch;
 }
 
+/* One chunk is nothing to share. */
+static bool
+worth_sharing(const CScanRange *ranges, uint32 nranges, uint32 chunk_blocks)
+{
+	uint32		wanted = 0;
+
+	for (uint32 i = 0; i < nranges; i++)
+		wanted += ranges[i].end - ranges[i].first;
+	return wanted > chunk_blocks;
+}
+
+/*
+ * A scan of a table has got its interest; call with the lock held.  How many
+ * chunks of it have been read before only the views tell.
+ */
+static void
+begin_scan(int scan, uint32 read_before, uint64 now)
+{
+	CScanInterest *interest = &cscan_pool.scans[scan];
+
+	cscan_pool_start(&cscan_pool, scan);
+	cscan_scans[scan].chunks_done = 0;
+	cscan_scans[scan].chunks_total = interest->needed +
+		read_before / cscan_pool.tables[interest->table].chunk_blocks;
+	cscan_scans[scan].last_change = now;
+	cscan_shared->stats[interest->policy].scans++;
+}
+
 CScanRegistration *
 cscan_registry_register(Relation rel, BlockNumber nblocks,
 						const CScanRange *ranges, uint32 nranges,
@@ -121,16 +149,12 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	Latch	   *latch;
 	int			table;
 	int			scan = CSCAN_NONE;
-	uint32		wanted = 0;
 	bool		warm;
 
-	if (!cscan_preloaded || cscan_pool.state->budget == 0 || nblocks == 0)
-		return NULL;
-
-	/* One chunk is nothing to share. */
-	for (uint32 i = 0; i < nranges; i++)
-		wanted += ranges[i].end - ranges[i].first;
-	if (wanted <= cscan_pool_chunk_blocks(&cscan_pool, cscan_shared->preferred_chunk_blocks, nblocks))
+	if (!cscan_preloaded || cscan_pool.state->budget == 0 || nblocks == 0 ||
+		!worth_sharing(ranges, nranges,
+					   cscan_pool_chunk_blocks(&cscan_pool, cscan_shared->preferred_chunk_blocks,
+											   nblocks)))
 		return NULL;
 
 	/* Everything that can fail comes before the shared state is touched. */
@@ -157,8 +181,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 		pfree(reg);
 		return NULL;
 	}
-	cscan_pool_start(&cscan_pool, scan);
-
+	begin_scan(scan, read_before, now);
 	cscan_pool.scans[scan].stalled = later;
 
 	/* A first guess; the first chunk will show. */
@@ -167,13 +190,8 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	cscan_scans[scan].pid = MyProcPid;
 	cscan_scans[scan].roleid = GetUserId();
 	cscan_scans[scan].serial = cscan_shared->next_serial++;
-	cscan_scans[scan].chunks_done = 0;
-	cscan_scans[scan].chunks_total = cscan_pool.scans[scan].needed +
-		read_before / cscan_pool.tables[table].chunk_blocks;
 	cscan_scans[scan].last_progress = 0;
-	cscan_scans[scan].last_change = now;
 	pg_atomic_write_u32(&cscan_scans[scan].progress, 0);
-	cscan_shared->stats[policy].scans++;
 
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
@@ -193,6 +211,40 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 
 	wake_abm(latch);
 	return reg;
+}
+
+void
+cscan_registry_rest(CScanRegistration *reg)
+{
+	Latch	   *latch;
+
+	cscan_lock();
+	cscan_pool_again(&cscan_pool, reg->ticket.scan, cscan_pool.scans[reg->ticket.scan].nblocks,
+					 NULL, 0, cscan_now());
+	latch = abm_to_wake();
+	cscan_unlock();
+	wake_abm(latch);
+}
+
+bool
+cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
+					 const CScanRange *ranges, uint32 nranges, uint32 read_before)
+{
+	uint64		now = cscan_now();
+	Latch	   *latch;
+
+	if (nblocks == 0 || !worth_sharing(ranges, nranges, reg->ticket.chunk_blocks) ||
+		(nblocks - 1) / reg->ticket.chunk_blocks >= CSCAN_MAX_CHUNKS)
+		return false;
+
+	cscan_lock();
+	cscan_pool_again(&cscan_pool, reg->ticket.scan, nblocks, ranges, nranges, now);
+	reg->nchunks = cscan_pool.scans[reg->ticket.scan].needed;
+	begin_scan(reg->ticket.scan, read_before, now);
+	latch = abm_to_wake();
+	cscan_unlock();
+	wake_abm(latch);
+	return true;
 }
 
 /* A chunk has been handed out; call with the lock held. */

@@ -49,6 +49,16 @@ extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblo
 												  uint32 read_before,
 												  CScanPolicyId policy, bool later);
 
+/*
+ * A scan that is likely to be begun again rests meanwhile: it stays registered
+ * and wants nothing.  Again is register for such a scan; false if it must leave
+ * and register anew.
+ */
+extern void cscan_registry_rest(CScanRegistration *reg);
+extern bool cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
+								 const CScanRange *ranges, uint32 nranges,
+								 uint32 read_before);
+
 /* For others to join; valid as long as the owner has not left. */
 extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
 
