@@ -2,7 +2,7 @@
 
     limits.py       bandwidth and memory limits, bytes read, cold page cache
     cluster.py      one private cluster of a major: made, started, stopped
-    data.py         lineitem, generated and loaded once
+    data.py         TPC-H, generated and loaded once; its SQL is in tpch/
     workload.py     the queries, the variants, streams of queries at one time
     experiments.py  what is measured, and the targets
     report.py       medians, ratios, tables, files

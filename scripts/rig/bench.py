@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import data
 from .cluster import SCRIPTS, Cluster, Failure, clean
-from .experiments import EXPERIMENTS, SMALLEST_CACHE, Rig, Settings
+from .experiments import EXPERIMENTS, SMALLEST_CACHE, Rig, Settings, chosen
 from .limits import MB
 from .progress import say, span
 from .report import Report
@@ -53,7 +53,8 @@ def arguments():
     p = argparse.ArgumentParser(prog='scripts/bench', description=__doc__, epilog='\n'.join(lines),
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--majors', type=lambda text: [int(m) for m in text.split(',')], help="such as 15,18 (default: the machine's own)")
-    p.add_argument('--experiment', type=names(EXPERIMENTS), default=list(EXPERIMENTS), help='such as fast10,mix10 (default: all)')
+    p.add_argument('--experiment', type=names(EXPERIMENTS), default=[name for name, e in EXPERIMENTS.items() if not e.long],
+                   help='such as fast10,mix10 (default: all but those of TPC-H\'s queries, which take long)')
     p.add_argument('--variants', type=names(VARIANTS), default=list(VARIANTS), help='such as postgres,relevance (default: all)')
     p.add_argument('--runs', type=int, default=3, help='of each experiment (default 3)')
     p.add_argument('--scale', type=float, default=1, help='of TPC-H; lineitem has 0.9 GB at 1 (default 1)')
@@ -70,6 +71,9 @@ def arguments():
     a.majors = a.majors or [own_major()]
     a.shared_buffers = a.shared_buffers or int(max(16, 192 * a.scale)) * MB
     a.page_cache = a.page_cache or max(a.shared_buffers, SMALLEST_CACHE)
+    a.experiment = [name for name in a.experiment if chosen(name, a.variants)]
+    if not a.experiment:
+        p.error('none of these experiments has one of these variants')
     if a.direct_io and min(a.majors) < 16:
         p.error('--direct-io needs PostgreSQL 16 or later')
     return a
@@ -110,7 +114,7 @@ class Estimate:
         total = 0
         for major, name in self.left:
             known = self.known.get((major, name)) or next((k for (_, n), k in self.known.items() if n == name), None)
-            guess = EXPERIMENTS[name].guess(self.bytes_of, self.a.bandwidth * MB) * len(self.a.variants)
+            guess = EXPERIMENTS[name].guess(self.bytes_of, self.a.bandwidth * MB) * len(chosen(name, self.a.variants))
             total += sum(known) / len(known) if known else guess
         return total
 
@@ -119,20 +123,21 @@ def measure(a, report):
     answers = Answers()
     plan = [(major, name) for major in a.majors for name in a.experiment for _ in range(a.runs * EXPERIMENTS[name].repeat)]
     estimate = Estimate(a, plan, a.scale * 880 * MB)
-    say(f'{len(plan)} runs of {len(a.variants)} variants, about {span(estimate.seconds())}, beside building and loading')
+    say(f'{len(plan)} runs, each of some variants, about {span(estimate.seconds())}, beside building and loading')
     for major in a.majors:
         cluster = Cluster(major, a.scale, 'bench')
         if not cluster.build() or not cluster.has_cscan:
-            if a.variants != ['postgres']:
+            if any(VARIANTS[name].policy for name in a.variants):
                 raise Failure(f'cscan was not built for PostgreSQL {major}; --variants postgres works without it')
             say('cscan was not built: the server runs without it')
         cluster.create()
         settings = Settings(a.bandwidth * MB or None, a.shared_buffers, a.page_cache, a.direct_io, dict(a.set), a.timeout, a.seed)
         rig = Rig(cluster, settings, answers)
         try:
-            facts = data.load(cluster)
             report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version')
-            report.facts['table'] = f'lineitem, scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
+            for database in dict.fromkeys(EXPERIMENTS[name].database for name in a.experiment):
+                facts = data.load(cluster, database)
+                report.facts[f'lineitem of {database}'] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
             report.facts['limit'] = describe_limit(rig, a)
             say(f'PostgreSQL {major}: limit: {report.facts["limit"]}')
             for name in a.experiment:
@@ -152,9 +157,12 @@ def measure(a, report):
 def brief(row):
     if 'pairs' in row:
         return ', '.join(f'{query} {1000 * row[query]:.0f} ms' for query in row['pairs'])
-    parts = [f'{row["seconds"]:.1f} s', *(f'{kind} {row[kind]:.1f} s' for kind in ('FAST', 'SLOW') if kind in row)]
+    parts = [f'{row["seconds"]:.1f} s', f'a stream {row["stream"]:.1f} s',
+             *(f'{kind} {row[kind]:.1f} s' for kind in ('FAST', 'SLOW') if kind in row)]
     if row['bytes'] is not None:
         parts.append(f'{row["bytes"] / MB:.0f} MB read')
+    if row['rate'] is not None:
+        parts.append(f'cscan at {row["rate"] / MB:.0f} MB/s')
     if row['page_cache'] is not None:
         parts.append(f'page cache up to {row["page_cache"] / MB:.0f} MB')
     return ', '.join(parts)
@@ -165,8 +173,8 @@ def main():
     a = arguments()
     report = Report({
         'date': time.strftime('%Y-%m-%d %H:%M'), 'machine': machine(), 'cscan': commit(),
-        'server': f'shared_buffers {a.shared_buffers // MB} MB, max_parallel_workers_per_gather 0, jit off'
-                  + (', direct I/O' if a.direct_io else '') + ''.join(f', {name} = {value}' for name, value in a.set),
+        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, '
+                  'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '') + ''.join(f', {name} = {value}' for name, value in a.set),
         'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',
         'seed': a.seed})
     try:

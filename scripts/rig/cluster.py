@@ -1,4 +1,4 @@
-"""One private cluster of one major, with lineitem in it; none of the machine's own clusters is touched.
+"""One private cluster of one major, with TPC-H in it; none of the machine's own clusters is touched.
 
 The cluster stays in the cache from run to run and is only read, so a run starts it where it is.  Its server is a child
 process, `scripts/server run MAJOR -- postgres ...`, which takes every setting from the command line: the data directory's
@@ -164,7 +164,7 @@ class Cluster:
         options = {
             'listen_addresses': '', 'unix_socket_directories': self.inside, 'unix_socket_permissions': '0700',
             'huge_pages': 'off', 'max_connections': 50, 'autovacuum': 'off', 'checkpoint_timeout': '1h',
-            'max_parallel_workers_per_gather': 0, 'jit': 'off', 'logging_collector': 'off', **settings}
+            'max_parallel_workers_per_gather': 0, 'max_worker_processes': 16, 'jit': 'off', 'logging_collector': 'off', **settings}
         arguments = [f'-c{name}={value}' for name, value in options.items()]
         command = [SERVER, 'run', str(self.major), '--', 'postgres', '-D', str(self.inside / 'data'), *arguments]
         if limit:

@@ -17,9 +17,9 @@ from .experiments import SMALLEST_CACHE, Rig, Settings, Streams
 from .limits import MB
 from .progress import say, span
 from .report import table
-from .workload import VARIANTS, Answers
+from .workload import Answers, FullScans
 
-MIX = Streams('four FAST and four SLOW scans, started half a second apart', 'FS' * 4, delay=0.5)
+MIX = Streams('four FAST and four SLOW scans, started half a second apart', FullScans('FS' * 4), delay=0.5)
 PURPOSE = 'quickstart'
 
 
@@ -48,7 +48,7 @@ def run(a):
     rig = Rig(cluster, Settings(a.bandwidth * MB or None, buffers, max(buffers, SMALLEST_CACHE), False, {}, 600, 1), Answers())
     running = False
     try:
-        facts = data.load(cluster)
+        facts = data.load(cluster, DATABASE)
         limited = rig.limit.kind != 'none' and a.bandwidth
         if limited:
             limit = f'a disk limited to {a.bandwidth:g} MB/s'
@@ -58,9 +58,9 @@ def run(a):
             limit = f'neither the disk nor the page cache limited ({rig.limit.why}); they may be too fast to show a difference'
             say('bytes read from storage are those of the whole machine' if rig.limit.disk else 'bytes read from storage cannot be counted here')
         say(f'{MIX.about}, on {facts["bytes"] // MB} MB, with {buffers // MB} MB of shared buffers and {limit}')
-        say(f'five ways to scan, about {span(len(VARIANTS) * MIX.guess(facts["bytes"], a.bandwidth * MB))}')
+        say(f'five ways to scan, about {span(len(MIX.variants) * MIX.guess(facts["bytes"], a.bandwidth * MB))}')
         rows = []
-        for row in rig.streams(MIX, list(VARIANTS)):
+        for row in rig.streams(MIX, MIX.variants):
             read = '-' if row['bytes'] is None else f'{row["bytes"] / MB:,.0f}'
             rows.append([NAMES.get(row['variant'], f'CScan, {row["variant"]}'), f'{row["seconds"]:.1f}', f'{row["mean"]:.1f}', read])
             say(f'{rows[-1][0]}: {row["seconds"]:.1f} s, mean latency {row["mean"]:.1f} s, {read} MB read')

@@ -1,4 +1,4 @@
-"""From rows to tables: medians with their spread, ratios to postgres, targets; Markdown, CSV and JSON.
+"""From rows to tables: medians with their spread, ratios to a reference, targets; Markdown, CSV and JSON.
 
     Report(facts)                 facts: machine, versions, settings, seed, scale: name -> text
     report.add(row)               a row of Rig.measure
@@ -14,7 +14,8 @@ from .experiments import EXPERIMENTS, TARGETS, WARM, Streams
 from .workload import VARIANTS
 
 GB = 1024 ** 3
-MEASURES = {'seconds': 'time', 'mean': 'mean latency', 'FAST': 'FAST', 'SLOW': 'SLOW', 'bytes': 'read'}
+MB = 1024 ** 2
+MEASURES = {'seconds': 'time', 'stream': 'stream', 'mean': 'mean latency', 'FAST': 'FAST', 'SLOW': 'SLOW', 'bytes': 'read'}
 
 
 def table(head, rows):
@@ -46,13 +47,18 @@ class Report:
         return [row[measure] for row in self.rows if (row['major'], row['experiment'], row['variant']) ==
                 (major, experiment, variant) and row.get(measure) is not None]
 
-    def ratio(self, major, experiment, variant, measure):
-        """To postgres: of the medians, or for warm queries the median over pairs that ran next to each other."""
+    def reference(self, major, experiment):
+        """The variant that others are compared with: of those that the experiment names the one that was fastest."""
+        times = {name: self.values(major, experiment, name, 'seconds') for name in EXPERIMENTS[experiment].reference}
+        return min((name for name in times if times[name]), key=lambda name: statistics.median(times[name]), default='-')
+
+    def ratio(self, major, experiment, variant, reference, measure):
+        """Of the medians, or for warm queries the median over pairs that ran next to each other."""
         if measure in WARM and not isinstance(EXPERIMENTS[experiment], Streams):
-            pairs = [self.pairs(major, experiment, name, measure) for name in (variant, 'postgres')]
+            pairs = [self.pairs(major, experiment, name, measure) for name in (variant, reference)]
             ratios = [mine / theirs for mine, theirs in zip(*pairs)]
             return statistics.median(ratios) if ratios else None
-        mine, theirs = (self.values(major, experiment, name, measure) for name in (variant, 'postgres'))
+        mine, theirs = (self.values(major, experiment, name, measure) for name in (variant, reference))
         if not mine or not theirs or not statistics.median(theirs):
             return None
         return statistics.median(mine) / statistics.median(theirs)
@@ -69,19 +75,32 @@ class Report:
         return [(*case, [name for name in VARIANTS if name in variants]) for case, variants in found.items()]
 
     def streams_table(self):
-        head = ['PostgreSQL', 'experiment', 'scans', 'time s', 'mean latency s', 'FAST s', 'SLOW s', 'read GB', 'runs',
-                *(f'{text} x' for text in MEASURES.values())]
+        head = ['PostgreSQL', 'experiment', 'scans', 'time s', 'stream s', 'mean latency s', 'FAST s', 'SLOW s', 'read GB',
+                'cscan MB/s', 'runs', *(f'{text} x' for text in MEASURES.values()), 'x of']
         rows = []
         for major, experiment, variants in self.cases():
             if not isinstance(EXPERIMENTS[experiment], Streams):
                 continue
+            reference = self.reference(major, experiment)
             for variant in variants:
-                get = {measure: self.values(major, experiment, variant, measure) for measure in MEASURES}
+                get = {measure: self.values(major, experiment, variant, measure) for measure in (*MEASURES, 'rate')}
                 get['bytes'] = [value / GB for value in get['bytes']]
-                ratios = [self.ratio(major, experiment, variant, measure) for measure in MEASURES]
-                rows.append([major, experiment, variant, *(spread(get[measure], 2) for measure in MEASURES), len(get['seconds']),
-                             *('-' if ratio is None else f'{ratio:.2f}' for ratio in ratios)])
+                get['rate'] = [value / MB for value in get['rate']]
+                ratios = [self.ratio(major, experiment, variant, reference, measure) for measure in MEASURES]
+                rows.append([major, experiment, variant, *(spread(values, 2) for values in get.values()), len(get['seconds']),
+                             *('-' if ratio is None else f'{ratio:.2f}' for ratio in ratios), reference])
         return table(head, rows) if rows else ''
+
+    def queries_table(self):
+        """Of TPC-H: mean seconds of each query."""
+        queries = [f'Q{number}' for number in range(1, 23)]
+        rows = []
+        for major, experiment, variants in self.cases():
+            for variant in variants:
+                seconds = [self.values(major, experiment, variant, query) for query in queries]
+                if all(seconds):
+                    rows.append([major, experiment, variant, *(f'{statistics.median(values):.2f}' for values in seconds)])
+        return table(['PostgreSQL', 'experiment', 'scans', *queries], rows) if rows else ''
 
     def warm_table(self):
         head = ['PostgreSQL', 'experiment', 'query', 'scans', 'median ms', 'pairs', 'x', 'middle half']
@@ -102,20 +121,22 @@ class Report:
 
     def targets_table(self):
         rows = []
-        for major, experiment, variants in self.cases():
-            for variant in variants:
-                for measure, most in TARGETS.get((experiment, variant), {}).items():
-                    ratio = self.ratio(major, experiment, variant, measure)
+        for major, experiment, _ in self.cases():
+            for (of, variant, reference), targets in TARGETS.items():
+                for measure, most in targets.items() if of == experiment else ():
+                    ratio = self.ratio(major, experiment, variant, reference, measure)
                     if ratio is not None:
-                        rows.append([major, experiment, variant, MEASURES.get(measure, measure), f'{most:.2f}', f'{ratio:.3f}',
-                                     'met' if ratio <= most else 'MISSED'])
-        return table(['PostgreSQL', 'experiment', 'scans', 'measure', 'at most x', 'measured x', ''], rows) if rows else ''
+                        rows.append([major, experiment, variant, reference, MEASURES.get(measure, measure), f'{most:.2f}',
+                                     f'{ratio:.3f}', 'met' if ratio <= most else 'MISSED'])
+        return table(['PostgreSQL', 'experiment', 'scans', 'x of', 'measure', 'at most x', 'measured x', ''], rows) if rows else ''
 
     def markdown(self):
         used = dict.fromkeys(experiment for _, experiment, _ in self.cases())
         parts = ['# cscan bench', '\n'.join(f'- {name}: {text}' for name, text in self.facts.items()),
                  '\n'.join(f'- {name}: {EXPERIMENTS[name].about}' for name in used)]
-        for text, note in ((self.streams_table(), 'Medians (least..most); x: ratio to postgres, less is better; GB of 2^30 bytes.'),
+        for text, note in ((self.streams_table(), 'Medians (least..most); x: ratio to "x of", less is better; GB of 2^30 bytes. '
+                            'Stream: mean time of a stream. cscan: what it reads from its first load to the end.'),
+                           (self.queries_table(), 'Mean latency of each query in seconds, medians.'),
                            (self.warm_table(), 'x: median over pairs that ran next to each other.'),
                            (self.targets_table(), 'Targets.')):
             if text:
@@ -127,7 +148,7 @@ class Report:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / 'bench.md').write_text(self.markdown())
         (directory / 'bench.json').write_text(json.dumps({'facts': self.facts, 'rows': self.rows}, indent=1))
-        columns = ['major', 'experiment', 'run', 'variant', 'seconds', 'mean', 'FAST', 'SLOW', 'count', 'project', 'bytes', 'page_cache']
+        columns = dict.fromkeys(name for row in self.rows for name in row if name not in ('latencies', 'pairs'))
         with open(directory / 'bench.csv', 'w', newline='') as f:
             writer = csv.DictWriter(f, columns, extrasaction='ignore')
             writer.writeheader()

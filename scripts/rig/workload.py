@@ -1,76 +1,160 @@
-"""Streams of queries that run at one time, and the variants of the server that they are compared under.
+"""What runs at one time, and the variants of the server that it is compared under.
 
 A stream is a list of (kind, sql) that one connection runs one after the other; stream i starts i * delay seconds after the
 first.  All connections are open, and all plans have been looked at, before the clock starts.
 
-    FAST, SLOW                    TPC-H Q6 and Q1, over the whole table
-    VARIANTS                      name -> session settings; 'postgres' is PostgreSQL's own scan, the others are policies
-    run_streams(...)              -> Result
-    Answers().check(...)          the same query gives the same rows under every variant, or the run ends
+    FullScans, Ranges, AllQueries    kinds of work: .database, .count streams that read .volume times lineitem or so, and
+                                     .streams(facts, random), with what is known of the database (see data.py)
+    VARIANTS                         name -> Variant
+    run_streams(...)                 -> Result
+    Answers().check(...)             the same query gives the same rows under every variant, or the run ends
 """
 import re
 import threading
 import time
 from dataclasses import dataclass, field
 
-from .cluster import Failure
+from .cluster import DATABASE, Failure
+from .data import SQL, TPCH
 
-FAST = '''SELECT sum(l_extendedprice * l_discount) AS revenue FROM {table}
-    WHERE l_shipdate >= date '1994-01-01' AND l_shipdate < date '1994-01-01' + interval '1' year
-      AND l_discount BETWEEN 0.06 - 0.01 AND 0.06 + 0.01 AND l_quantity < 24'''
-
-SLOW = '''SELECT l_returnflag, l_linestatus, sum(l_quantity) AS sum_qty, sum(l_extendedprice) AS sum_base_price,
+# TPC-H Q6 and Q1.
+TEMPLATES = {
+    'FAST': '''SELECT sum(l_extendedprice * l_discount) AS revenue FROM {table}
+    WHERE {where}
+      AND l_discount BETWEEN 0.06 - 0.01 AND 0.06 + 0.01 AND l_quantity < 24''',
+    'SLOW': '''SELECT l_returnflag, l_linestatus, sum(l_quantity) AS sum_qty, sum(l_extendedprice) AS sum_base_price,
         sum(l_extendedprice * (1 - l_discount)) AS sum_disc_price,
         sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS sum_charge, avg(l_quantity) AS avg_qty,
         avg(l_extendedprice) AS avg_price, avg(l_discount) AS avg_disc, count(*) AS count_order
-    FROM {table} WHERE l_shipdate <= date '1998-12-01' - interval '90' day
-    GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus'''
+    FROM {table} WHERE {where}
+    GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus'''}
 
-QUERIES = {'FAST': FAST.format(table='lineitem'), 'SLOW': SLOW.format(table='lineitem')}
+# Their own conditions on l_shipdate.
+CONDITIONS = {'FAST': "l_shipdate >= date '1994-01-01' AND l_shipdate < date '1994-01-01' + interval '1' year",
+              'SLOW': "l_shipdate <= date '1998-12-01' - interval '90' day"}
+
+
+def query(kind, table='lineitem', where=None):
+    return TEMPLATES[kind].format(table=table, where=where or CONDITIONS[kind])
+
+
+@dataclass
+class FullScans:
+    """Of a lineitem that has no index, one a stream: 'FFS' is two FAST streams and a SLOW one."""
+    letters: str
+    database = DATABASE
+
+    def __post_init__(self):
+        self.count = self.volume = len(self.letters)
+
+    def streams(self, facts, random):
+        return [[(kind, query(kind))] for letter in self.letters for kind in TEMPLATES if kind[0] == letter]
+
+
+@dataclass
+class Ranges:
+    """Of lineitem in the order of l_shipdate: each stream has one query of each size, in any order, at any place."""
+    count: int
+    sizes: tuple                # percent of the table
+    kinds: tuple = ('FAST',)    # as many queries of one as of another
+    database = TPCH
+
+    def __post_init__(self):
+        self.volume = self.count * sum(self.sizes) / 100
+
+    def streams(self, facts, random):
+        queries = self.count * len(self.sizes)
+        kinds = random.sample(self.kinds * (queries // len(self.kinds)), queries)
+        return [[self.one(kinds.pop(), size, facts['days'], random) for size in random.sample(self.sizes, len(self.sizes))]
+                for _ in range(self.count)]
+
+    def one(self, kind, size, days, random):
+        begin = random.randint(0, 100 - size)
+        return kind, query(kind, where=f"l_shipdate >= date '{days[begin]}' AND l_shipdate < date '{days[begin + size]}'")
+
+
+@dataclass
+class AllQueries:
+    """The 22 queries of TPC-H, each stream in an order of its own."""
+    count: int
+    database = TPCH
+
+    def __post_init__(self):
+        self.volume = 44 * self.count       # most of it block by block, through indexes
+
+    def streams(self, facts, random):
+        text = (SQL / 'queries.sql').read_text().replace(':scale', f'{facts["scale"]:g}')
+        queries = re.findall(r'^-- (Q\d+).*\n([^;]*);', text, re.M)
+        return [random.sample(queries, len(queries)) for _ in range(self.count)]
+
+
+@dataclass
+class Variant:
+    plan: str                   # must be found in the plan of each query
+    policy: str = ''            # of cscan; none: PostgreSQL's own scans
+    hidden: str = ''            # an index that the planner does not get to see
+    extra: dict = field(default_factory=dict)
+
+    @property
+    def settings(self):
+        """Of its sessions."""
+        cscan = {'cscan.enabled': 'on', 'cscan.policy': self.policy} if self.policy else {'cscan.enabled': 'off'}
+        return {**cscan, **self.extra}
+
+
+BITMAPS = {'enable_seqscan': 'off', 'enable_indexscan': 'off', 'enable_indexonlyscan': 'off'}
+SEQ_SCANS = {'enable_bitmapscan': 'off', 'enable_indexscan': 'off', 'enable_indexonlyscan': 'off'}
+WORKERS = {'max_parallel_workers_per_gather': 2, 'min_parallel_table_scan_size': 0, 'parallel_setup_cost': 0,
+           'parallel_tuple_cost': 0}
 
 POLICIES = ('relevance', 'elevator', 'attach', 'normal')
-VARIANTS = {'postgres': {'cscan.enabled': 'off'}, **{policy: {'cscan.enabled': 'on', 'cscan.policy': policy} for policy in POLICIES}}
-
-
-def full_scans(letters):
-    """'FFS' -> three streams of one query each."""
-    return [[(kind, QUERIES[kind]) for kind in ('FAST', 'SLOW') if kind[0] == letter] for letter in letters]
+VARIANTS = {
+    'postgres': Variant('Seq Scan on'),
+    'brin': Variant('Bitmap Index Scan on lineitem_shipdate_brin', extra=BITMAPS),
+    'seqscan': Variant('Seq Scan on', extra=SEQ_SCANS),
+    **{policy: Variant(r'Custom Scan \(CScan\) on', policy) for policy in POLICIES},
+    'relevance-btree': Variant('lineitem_shipdate_btree', 'relevance', hidden='lineitem_shipdate_brin'),
+    'relevance-workers': Variant(r'(?s)Workers Planned: 2.*Parallel Custom Scan \(CScan\) on', 'relevance', extra=WORKERS),
+}
 
 
 @dataclass
 class Result:
     seconds: float = 0.0                            # from the first start to the last end
     latencies: list = field(default_factory=list)   # (kind, seconds)
+    streams: list = field(default_factory=list)     # seconds of each, from its own start
     answers: list = field(default_factory=list)     # (sql, rows)
 
 
-def check_plan(connection, sql, variant, table='lineitem'):
+def check_plan(connection, sql, variant, expected):
     """A variant that does not scan the way it claims to would be measured in vain."""
     plan = '\n'.join(row[0] for row in connection.execute('EXPLAIN ' + sql).fetchall())
-    expected = rf'Seq Scan on {table}' if variant == 'postgres' else rf'Custom Scan \(CScan\) on {table}'
     if not re.search(expected, plan):
         raise Failure(f'variant {variant} was expected to run {expected}, but its plan is\n{plan}\nof\n{sql}')
 
 
-def run_streams(cluster, variant, streams, delay, settings, timeout, at_start=lambda: None):
-    """Runs the streams under a variant in sessions with these settings; calls at_start when the clock starts."""
+def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_start=lambda: None):
+    """Runs the streams under a variant, all of whose plans must match; calls at_start when the clock starts."""
     result, errors = Result(), []
-    connections = [cluster.connect(**settings, statement_timeout=f'{timeout}s') for _ in streams]
+    settings = VARIANTS[variant].settings
+    connections = [cluster.connect(database, **settings, statement_timeout=f'{timeout}s') for _ in streams]
     ready = threading.Barrier(len(streams) + 1)
     try:
         for connection, stream in zip(connections, streams):
             for _, sql in stream:
-                check_plan(connection, sql, variant)
+                check_plan(connection, sql, variant, plan)
 
         def work(number, connection, stream):
             ready.wait()
             time.sleep(max(0.0, begin[0] + number * delay - time.perf_counter()))
             try:
+                first = time.perf_counter()
                 for kind, sql in stream:
                     start = time.perf_counter()
                     rows = connection.execute(sql).fetchall()
                     result.latencies.append((kind, time.perf_counter() - start))
                     result.answers.append((sql, rows))
+                result.streams.append(time.perf_counter() - first)
             except Exception as error:              # reported by the thread that waits for us
                 errors.append(error)
 
@@ -103,4 +187,6 @@ class Answers:
         for sql, rows in answers:
             before, expected = self.first.setdefault(sql, (who, rows))
             if sorted(rows) != sorted(expected):
-                raise Failure(f'WRONG ANSWER: {who} and {before} differ.\n{who}: {rows}\n{before}: {expected}\nof\n{sql}')
+                mine, theirs = set(rows) - set(expected), set(expected) - set(rows)
+                raise Failure(f'WRONG ANSWER: {who} and {before} differ.\nOf {len(rows)} rows {who} alone has {sorted(mine)[:9]},'
+                              f'\nof {len(expected)} rows {before} alone has {sorted(theirs)[:9]}\nof\n{sql}')
