@@ -21,6 +21,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
+#include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/planner.h"
 #include "storage/buf_internals.h"
@@ -377,6 +378,54 @@ cscan_disabled_cost(bool enabled)
 	return 0;
 #endif
 }
+
+/* 19: what is disabled is fixed for each table when its planning begins */
+#if PG_VERSION_NUM >= 190000
+
+typedef uint64 CScanIndexScans;
+
+static inline CScanIndexScans
+cscan_disable_index_scans(RelOptInfo *rel)
+{
+	CScanIndexScans saved = rel->pgs_mask;
+
+	rel->pgs_mask &= ~(PGS_INDEXSCAN | PGS_INDEXONLYSCAN);
+	return saved;
+}
+
+static inline void
+cscan_restore_index_scans(RelOptInfo *rel, CScanIndexScans saved)
+{
+	rel->pgs_mask = saved;
+}
+
+#else
+
+typedef struct CScanIndexScans
+{
+	bool		indexscan;
+	bool		indexonlyscan;
+} CScanIndexScans;
+
+static inline CScanIndexScans
+cscan_disable_index_scans(RelOptInfo *rel)
+{
+	CScanIndexScans saved = {enable_indexscan, enable_indexonlyscan};
+
+	(void) rel;
+	enable_indexscan = enable_indexonlyscan = false;
+	return saved;
+}
+
+static inline void
+cscan_restore_index_scans(RelOptInfo *rel, CScanIndexScans saved)
+{
+	(void) rel;
+	enable_indexscan = saved.indexscan;
+	enable_indexonlyscan = saved.indexonlyscan;
+}
+
+#endif
 
 /* 19: the planner is told about EXPLAIN */
 #if PG_VERSION_NUM >= 190000

@@ -262,13 +262,20 @@ set_lock_state(int table, CScanLockState state)
 	cscan_pool.tables[table].loadable = (state == CSCAN_TABLE_LOCKED);
 }
 
-/* Is there a scan of it that is not stalled?  Call with the lock held. */
+/*
+ * Is there a scan of it that is not stalled, or that has gone on a short while
+ * ago?  Call with the lock held.
+ */
 static bool
 has_active_scan(int table)
 {
+	uint64		now = cscan_now();
+
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
-		if (cscan_pool.scans[i].table == table && !cscan_pool.scans[i].stalled)
+		if (cscan_pool.scans[i].table == table &&
+			(!cscan_pool.scans[i].stalled ||
+			 now < cscan_scans[i].last_change + CSCAN_STALLED_AFTER))
 			return true;
 	}
 	return false;

@@ -54,6 +54,14 @@ typedef struct CScanRead
 } CScanRead;
 #endif
 
+/* How a block came into its frame */
+typedef enum CScanFrameState
+{
+	CSCAN_FRAME_EMPTY,			/* it has not been loaded */
+	CSCAN_FRAME_FOUND,			/* it was in memory before */
+	CSCAN_FRAME_READ			/* the ABM has read it */
+} CScanFrameState;
+
 typedef struct CScanFrames
 {
 	ResourceOwner owner;		/* NULL: holds nothing */
@@ -63,8 +71,8 @@ typedef struct CScanFrames
 	int			nbuffers;		/* places in use of the two arrays, which have
 								 * one for each block of the chunk */
 	int			room;			/* size of the two arrays */
-	Buffer	   *buffers;		/* InvalidBuffer: not loaded */
-	bool	   *read;			/* was it the ABM that read the block? */
+	Buffer	   *buffers;
+	uint8	   *states;			/* of CScanFrameState */
 
 	/* The load in flight, if any */
 	CScanAction load;			/* what is loaded; nblocks = 0: none is */
@@ -134,15 +142,14 @@ make_room(CScanFrames *f, int nbuffers)
 
 		f->buffers = f->buffers ? repalloc(f->buffers, sizeof(Buffer) * nbuffers) :
 			palloc(sizeof(Buffer) * nbuffers);
-		f->read = f->read ? repalloc(f->read, sizeof(bool) * nbuffers) :
-			palloc(sizeof(bool) * nbuffers);
+		f->states = f->states ? repalloc(f->states, nbuffers) : palloc(nbuffers);
 		f->room = nbuffers;
 		MemoryContextSwitchTo(old);
 	}
 	for (int i = f->nbuffers; i < nbuffers; i++)
 	{
 		f->buffers[i] = InvalidBuffer;
-		f->read[i] = false;
+		f->states[i] = CSCAN_FRAME_EMPTY;
 	}
 	f->nbuffers = Max(f->nbuffers, nbuffers);
 }
@@ -168,8 +175,17 @@ start_reads(CScanFrames *f, bool sequential)
 		{
 			CScanRead  *read = &f->reads[f->nreads];
 			int			place = block - f->base;
-			int			n = Min(limit, (int) (run.end - block));
+			int			n = 0;
 			int			ours = 0;
+
+			/* What the table has grown into may be there in part. */
+			while (n < limit && block + n < run.end && f->states[place + n] == CSCAN_FRAME_EMPTY)
+				n++;
+			if (n == 0)
+			{
+				block++;
+				continue;
+			}
 
 			memset(read, 0, sizeof(CScanRead));
 			read->op.smgr = smgr;
@@ -191,8 +207,8 @@ start_reads(CScanFrames *f, bool sequential)
 				ours = read->op.io_buffers_len;
 #endif
 			}
-			for (int i = 0; i < ours; i++)
-				f->read[place + i] = true;
+			for (int i = 0; i < n; i++)
+				f->states[place + i] = i < ours ? CSCAN_FRAME_READ : CSCAN_FRAME_FOUND;
 			f->blocks_read += ours;
 			block += n;
 		}
@@ -319,10 +335,20 @@ finish_read(CScanFrames *f)
 		int64		before = pgBufferUsage.shared_blks_read;
 		int			place = f->next - f->base;
 
+		/* What the table has grown into may be there in part. */
+		if (f->states[place] != CSCAN_FRAME_EMPTY)
+		{
+			f->next++;
+			continue;
+		}
 		f->buffers[place] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM, f->next,
 													  RBM_NORMAL, f->strategy, f->permanent);
-		f->read[place] = pgBufferUsage.shared_blks_read != before;
-		f->blocks_read += f->read[place];
+		f->states[place] = CSCAN_FRAME_FOUND;
+		if (pgBufferUsage.shared_blks_read != before)
+		{
+			f->states[place] = CSCAN_FRAME_READ;
+			f->blocks_read++;
+		}
 		f->next++;
 	}
 }
@@ -472,9 +498,9 @@ cscan_loader_unpin(int slot, bool wanted)
 	CurrentResourceOwner = f->owner;
 	for (int i = 0; i < f->nbuffers && !f->failed; i++)
 	{
-		if (f->buffers[i] == InvalidBuffer)
+		if (f->states[i] == CSCAN_FRAME_EMPTY)
 			continue;
-		if (f->read[i] && !wanted)
+		if (f->states[i] == CSCAN_FRAME_READ && !wanted)
 			cscan_release_unwanted(f->buffers[i]);
 		else
 			ReleaseBuffer(f->buffers[i]);
@@ -499,7 +525,7 @@ cscan_loader_repin(int slot)
 	CurrentResourceOwner = f->owner;
 	for (i = 0; i < f->nbuffers; i++)
 	{
-		if (f->buffers[i] != InvalidBuffer &&
+		if (f->states[i] != CSCAN_FRAME_EMPTY &&
 			!ReadRecentBuffer(f->locator, MAIN_FORKNUM, f->base + i, f->buffers[i]))
 			break;
 	}
@@ -507,7 +533,7 @@ cscan_loader_repin(int slot)
 	{
 		while (i-- > 0)
 		{
-			if (f->buffers[i] != InvalidBuffer)
+			if (f->states[i] != CSCAN_FRAME_EMPTY)
 				ReleaseBuffer(f->buffers[i]);
 		}
 		CurrentResourceOwner = AuxProcessResourceOwner;
@@ -537,7 +563,7 @@ cscan_loader_release(int slot)
 		cscan_loader_unpin(slot, false);
 		for (int i = f->nbuffers; i-- > 0;)
 		{
-			if (f->read[i])
+			if (f->states[i] == CSCAN_FRAME_READ)
 				cscan_buffer_is_next(f->buffers[i], f->locator, f->base + i);
 		}
 	}
@@ -577,7 +603,7 @@ cscan_loader_intact(int slot)
 
 	for (int i = 0; i < f->nbuffers; i += step)
 	{
-		if (f->buffers[i] != InvalidBuffer &&
+		if (f->states[i] != CSCAN_FRAME_EMPTY &&
 			!cscan_buffer_has(f->buffers[i], f->locator, f->base + i))
 			return false;
 	}
@@ -592,7 +618,7 @@ cscan_loader_waited_for(int slot)
 
 	for (int i = 0; i < f->nbuffers && f->owner != NULL; i++)
 	{
-		if (BufferIsValid(f->buffers[i]) &&
+		if (f->states[i] != CSCAN_FRAME_EMPTY &&
 			(cscan_buffer_state(GetBufferDescriptor(f->buffers[i] - 1)) & BM_PIN_COUNT_WAITER))
 			return true;
 	}

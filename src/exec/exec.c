@@ -326,13 +326,20 @@ begin_heap_scan(CScanState *node)
 	cscan_exec_find_interest(node);
 	if (!node->first_rows)
 	{
-		(void) begin_chunks(node);
+		bool		any = begin_chunks(node);
+
+		/* PostgreSQL's own bitmap scan would make its bitmap once more. */
 		node->plain = (node->reg == NULL && node->kind != CSCAN_BITMAP);
+		if (any && node->reg == NULL && !node->plain)
+		{
+			node->counts.self++;
+			(void) set_chunk(node, 0);
+		}
 	}
 	node->scan = cscan_exec_beginscan(node);
 	if (node->plain)
 	{
-		node->counts.chunks = node->counts.self = node->nranges > 0;
+		node->counts.self += node->nranges > 0;
 		node->finished = (node->nranges == 0);
 	}
 }

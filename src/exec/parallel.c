@@ -73,12 +73,14 @@ cscan_parallel_estimate(CustomScanState *css, ParallelContext *pcxt)
 	return size;
 }
 
-/* Let the workers see what the leader's bitmap holds. */
+/* Let the workers see what the leader's bitmap holds; without DSM there are none. */
 static void
 share_pages(CScanState *node, CScanParallel *p)
 {
 	dsa_area   *area = node->css.ss.ps.state->es_query_dsa;
 
+	if (area == NULL)
+		return;
 	if (DsaPointerIsValid(p->pages))
 		dsa_free(area, p->pages);
 	p->pages = InvalidDsaPointer;
@@ -191,6 +193,13 @@ cscan_parallel_reinitialize(CustomScanState *css, ParallelContext *pcxt, void *c
 	cscan_exec_leave(node);
 	if (node->kind == CSCAN_WHOLE)
 		table_parallelscan_reinitialize(css->ss.ss_currentRelation, core_part(p));
+
+	/*
+	 * This comes before the node itself is told of a rescan.  What its
+	 * conditions compare with stays the same (rewrite.c sees to that).
+	 */
+	if (outerPlanState(css))
+		ExecReScan(outerPlanState(css));
 	begin(node, p);
 }
 

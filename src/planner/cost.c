@@ -172,6 +172,7 @@ cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
 	Cost		cpu;
 	double		random_cost;
 	double		seq_cost;
+	double		page_cost;
 	double		per_page = rel->tuples / Max(rel->pages, 1);
 	double		exact;
 	double		visited;
@@ -181,8 +182,12 @@ cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
 	cost_bitmap_tree_node(path->bitmapqual, &index_cost, &ignored);
 
 	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
-	io = extent.read * seq_cost * cscan_page_cost +
-		extent.runs * Max(0.0, random_cost - seq_cost * cscan_page_cost) +
+	page_cost = seq_cost;
+
+	/* What is no more than a chunk the scan reads itself, block by block. */
+	if (extent.read > chunk_blocks())
+		page_cost *= cscan_page_cost;
+	io = extent.read * page_cost + extent.runs * Max(0.0, random_cost - page_cost) +
 		Min(extent.read, ceil(extent.read / chunk_blocks()) + extent.runs) *
 		HAND_OVER * cpu_tuple_cost;
 

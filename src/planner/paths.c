@@ -45,7 +45,7 @@ top_parent(PlannerInfo *root, Index rti)
 	return rti;
 }
 
-/* Pages of a table, or of all of its family that the query reads. */
+/* Pages of all of a table's family that the query reads; 0 if it has none. */
 static double
 family_pages(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -53,7 +53,7 @@ family_pages(PlannerInfo *root, RelOptInfo *rel)
 	double		pages = 0;
 
 	if (top == rel->relid)
-		return rel->pages;
+		return 0;
 	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		if (root->simple_rel_array[i] && !root->simple_rte_array[i]->inh &&
@@ -114,24 +114,22 @@ find_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 	List	   *paths = rel->pathlist;
 	List	   *partial_paths = rel->partial_pathlist;
 	List	   *sources = NIL;
-	bool		indexscan = enable_indexscan;
-	bool		indexonlyscan = enable_indexonlyscan;
+	CScanIndexScans saved;
 	ListCell   *lc;
 
 	foreach(lc, paths)
 		sources = add_bitmap_source(sources, lfirst(lc));
 
-	/* Among themselves, bitmaps may have been beaten by index scans. */
+	/* Some may have been beaten by index scans, which take no part this time. */
 	rel->pathlist = rel->partial_pathlist = NIL;
+	saved = cscan_disable_index_scans(rel);
 	PG_TRY();
 	{
-		enable_indexscan = enable_indexonlyscan = false;
 		create_index_paths(root, rel);
 	}
 	PG_FINALLY();
 	{
-		enable_indexscan = indexscan;
-		enable_indexonlyscan = indexonlyscan;
+		cscan_restore_index_scans(rel, saved);
 	}
 	PG_END_TRY();
 	foreach(lc, rel->pathlist)

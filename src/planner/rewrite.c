@@ -23,6 +23,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 
 #include "exec/exec.h"
@@ -39,6 +40,7 @@ typedef struct CScanRewrite
 {
 	PlannedStmt *stmt;
 	Bitmapset  *first_rows_subplans;	/* plan ids (from 1) */
+	Index	   *parents;		/* of each range table entry, or 0 */
 	List	   *families;		/* of CScanFamily */
 	CScanPlanVisitor visitor;	/* only look, change nothing */
 	void	   *arg;
@@ -88,24 +90,24 @@ find_first_rows_subplans(Node *node, void *context)
 
 /* The table that a partition or another inheritance child belongs to in the end. */
 static Index
-top_parent(const PlannedStmt *stmt, Index rti)
+top_parent(CScanRewrite *ctx, Index rti)
 {
-	for (;;)
+	if (ctx->parents == NULL)
 	{
-		Index		parent = 0;
 		ListCell   *lc;
 
-		foreach(lc, stmt->appendRelations)
+		ctx->parents = palloc0(sizeof(Index) * (list_length(ctx->stmt->rtable) + 1));
+		foreach(lc, ctx->stmt->appendRelations)
 		{
 			AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
 
-			if (info->child_relid == rti && OidIsValid(info->parent_reloid))
-				parent = info->parent_relid;
+			if (OidIsValid(info->parent_reloid))
+				ctx->parents[info->child_relid] = info->parent_relid;
 		}
-		if (parent == 0)
-			return rti;
-		rti = parent;
 	}
+	while (ctx->parents[rti] != 0)
+		rti = ctx->parents[rti];
+	return rti;
 }
 
 /*
@@ -115,7 +117,7 @@ top_parent(const PlannedStmt *stmt, Index rti)
 static double
 family_blocks(CScanRewrite *ctx, Index rti)
 {
-	Index		top = top_parent(ctx->stmt, rti);
+	Index		top = top_parent(ctx, rti);
 	CScanFamily *family;
 	ListCell   *lc;
 
@@ -135,7 +137,7 @@ family_blocks(CScanRewrite *ctx, Index rti)
 		RangeTblEntry *rte = rt_fetch(info->child_relid, ctx->stmt->rtable);
 
 		if (rte->rtekind == RTE_RELATION && !rte->inh && RELKIND_HAS_STORAGE(rte->relkind) &&
-			top_parent(ctx->stmt, info->child_relid) == top)
+			top_parent(ctx, info->child_relid) == top)
 		{
 			Relation	rel = table_open(rte->relid, NoLock);
 
@@ -201,6 +203,48 @@ unshare_bitmap(Plan *plan)
 		unshare_bitmap(lfirst(lc));
 }
 
+/* Does an expression hold what may differ from one pass of a scan to the next? */
+static bool
+may_change(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC;
+	if (IsA(node, SubPlan))
+		return true;
+	return expression_tree_walker(node, may_change, context);
+}
+
+/*
+ * The leader makes a parallel CScan's bitmap when the Gather above it begins, be
+ * it for a new pass, and so before anybody is told of new parameters, or for a
+ * scan that will not be asked for a row.  So nothing must depend on when that is.
+ */
+static bool
+bitmap_may_change(Plan *plan)
+{
+	List	   *inputs = NIL;
+	ListCell   *lc;
+
+	if (IsA(plan, BitmapIndexScan))
+	{
+		Node	   *quals = (Node *) ((BitmapIndexScan *) plan)->indexqual;
+
+		return may_change(quals, NULL) || contain_mutable_functions(quals);
+	}
+	if (IsA(plan, BitmapAnd))
+		inputs = ((BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		inputs = ((BitmapOr *) plan)->bitmapplans;
+	foreach(lc, inputs)
+	{
+		if (bitmap_may_change(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
 bool
 cscan_planner_is_marked(const Plan *plan)
 {
@@ -226,6 +270,9 @@ rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 			cscan->custom_exprs = ((TidRangeScan *) plan)->tidrangequals;
 			return &cscan->scan.plan;
 		default:
+			/* PostgreSQL's own scan takes no offence at the mark. */
+			if (plan->parallel_aware && bitmap_may_change(plan->lefttree))
+				return plan;
 			cscan = make_cscan((Scan *) plan, CSCAN_BITMAP, first_rows);
 			cscan->custom_exprs = ((BitmapHeapScan *) plan)->bitmapqualorig;
 			outerPlan(cscan) = linitial(((BitmapAnd *) plan->lefttree)->bitmapplans);

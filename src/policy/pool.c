@@ -643,17 +643,19 @@ range_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CS
 	return true;
 }
 
-/* Are all the pieces there that a scan wants of a chunk? */
+/* Are all the blocks there that a scan wants of a slot's chunk? */
 static bool
-covers(const CScanPool *pool, int scan, uint32_t chunk, const CScanPieces *pieces)
+covers(const CScanPool *pool, int scan, const CScanSlot *slot)
 {
-	const CScanTable *t = &pool->tables[pool->scans[scan].table];
-	uint32_t	next = first_range(pool, scan, chunk * t->chunk_blocks);
+	const CScanTable *t = &pool->tables[slot->table];
+	uint32_t	base = slot->chunk * t->chunk_blocks;
+	uint32_t	next = first_range(pool, scan, base);
 	CScanRange	within;
 
-	while (range_within(pool, scan, chunk, &next, &within))
+	while (range_within(pool, scan, slot->chunk, &next, &within))
 	{
-		if (!pieces_test(pieces, within.first / t->piece_blocks,
+		if (base + within.end > slot->end ||
+			!pieces_test(&slot->loaded, within.first / t->piece_blocks,
 						 (within.end - 1) / t->piece_blocks))
 			return false;
 	}
@@ -733,7 +735,7 @@ cscan_pool_ready_for(const CScanPool *pool, int slot, int scan)
 {
 	const CScanSlot *s = &pool->slots[slot];
 
-	return s->failed || covers(pool, scan, s->chunk, &s->loaded);
+	return s->failed || covers(pool, scan, s);
 }
 
 /*

@@ -141,6 +141,8 @@ typedef struct CScanSlot
 	uint32_t	chunk;
 	CScanPieces loaded;			/* what is there, and */
 	CScanPieces coming;			/* what will be, if a load is in flight */
+	uint32_t	end;			/* the table's end when it was loaded: a piece
+								 * that goes beyond it is there up to it */
 	bool		in_flight;
 	uint32_t	nblocks;		/* blocks of what is coming, in all */
 	bool		failed;			/* not loaded: its readers read it themselves */

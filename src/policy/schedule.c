@@ -171,25 +171,79 @@ unpin(CScanPool *pool, int slot, CScanAction *act)
 	pool->state->used -= pool->slots[slot].nblocks;
 }
 
+/* Pieces of the chunk, as far as the table goes. */
+static uint32_t
+npieces(const CScanAction *act)
+{
+	uint32_t	length = act->blocks.end - act->blocks.first;
+
+	return length / act->piece_blocks + (length % act->piece_blocks != 0);
+}
+
 bool
 cscan_action_next_run(const CScanAction *act, CScanRange *run)
 {
-	uint32_t	length = act->blocks.end - act->blocks.first;
-	uint32_t	npieces = length / act->piece_blocks + (length % act->piece_blocks != 0);
+	uint32_t	n = npieces(act);
 	uint32_t	p = run->end == 0 ? 0 :
 		(run->end - act->blocks.first - 1) / act->piece_blocks + 1;
 
 #define HAS(p)	((act->pieces.word[(p) / 64] >> ((p) % 64)) & 1)
-	while (p < npieces && !HAS(p))
+	while (p < n && !HAS(p))
 		p++;
-	if (p >= npieces)
+	if (p >= n)
 		return false;
 	run->first = act->blocks.first + p * act->piece_blocks;
-	while (p < npieces && HAS(p))
+	while (p < n && HAS(p))
 		p++;
-	run->end = p == npieces ? act->blocks.end : act->blocks.first + p * act->piece_blocks;
+	run->end = p == n ? act->blocks.end : act->blocks.first + p * act->piece_blocks;
 #undef HAS
 	return true;
+}
+
+/* Of what has been loaded before, the table may have lost its end. */
+static void
+leave_out_beyond_end(CScanAction *act)
+{
+	for (uint32_t p = npieces(act); p < CSCAN_MAX_PIECES; p++)
+		act->pieces.word[p / 64] &= ~(UINT64_C(1) << (p % 64));
+}
+
+/*
+ * The table has grown into a piece that has been loaded up to its former end:
+ * as a number, or CSCAN_MAX_PIECES if there is no such piece.
+ */
+static uint32_t
+growing_piece(const CScanSlot *slot, const CScanAction *act)
+{
+	uint32_t	before = slot->end - act->blocks.first;
+	uint32_t	p = before / act->piece_blocks;
+
+	if (slot->end >= act->blocks.end || before % act->piece_blocks == 0 ||
+		!((slot->loaded.word[p / 64] >> (p % 64)) & 1))
+		return CSCAN_MAX_PIECES;
+	return p;
+}
+
+static CScanPieces
+without_growing_piece(const CScanSlot *slot, const CScanAction *act)
+{
+	CScanPieces pieces = slot->loaded;
+	uint32_t	p = growing_piece(slot, act);
+
+	if (p < CSCAN_MAX_PIECES)
+		pieces.word[p / 64] &= ~(UINT64_C(1) << (p % 64));
+	return pieces;
+}
+
+/* Of the blocks that the slot has, those that this load brings again. */
+static uint32_t
+blocks_again(const CScanSlot *slot, const CScanAction *act)
+{
+	if (!slot->held)
+		return slot->nblocks;
+	if (growing_piece(slot, act) < CSCAN_MAX_PIECES)
+		return (slot->end - act->blocks.first) % act->piece_blocks;
+	return 0;
 }
 
 /* Load the next chunk for that scan, or make room for it, if that can be. */
@@ -201,7 +255,8 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	CScanSlot  *s;
 	int			slot;
 	uint32_t	chunk;
-	uint32_t	again = 0;		/* blocks in the slot that are loaded again */
+	uint32_t	again;			/* blocks in the slot that are loaded again */
+	CScanPieces have = {{0}};	/* pieces in it that are not */
 	CScanRange	run = {0, 0};
 
 	act->kind = CSCAN_ACT_NOTHING;
@@ -221,25 +276,27 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	 * is not held: its blocks may be gone, so all of them are loaded anew.
 	 */
 	act->pieces = cscan_pool_pieces_wanted(pool, act->table, chunk);
+	act->blocks = cscan_pool_blocks_of(pool, act->table, chunk);
+	act->piece_blocks = table->piece_blocks;
 	slot = cscan_pool_find(pool, act->table, chunk);
 	if (slot != CSCAN_NONE)
 	{
 		s = &pool->slots[slot];
+		if (s->held)
+			have = without_growing_piece(s, act);
 		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
 		{
 			if (s->held)
-				act->pieces.word[w] &= ~s->loaded.word[w];
+				act->pieces.word[w] &= ~have.word[w];
 			else
 				act->pieces.word[w] |= s->loaded.word[w];
 		}
-		if (!s->held)
-			again = s->nblocks;
 	}
-	act->blocks = cscan_pool_blocks_of(pool, act->table, chunk);
-	act->piece_blocks = table->piece_blocks;
+	leave_out_beyond_end(act);
 	act->nblocks = 0;
 	while (cscan_action_next_run(act, &run))
 		act->nblocks += run.end - run.first;
+	again = slot == CSCAN_NONE ? 0 : blocks_again(&pool->slots[slot], act);
 
 	if (state->total - again + act->nblocks > Max(state->room, state->budget))
 		act->slot = choose_victim(pool, scan, slot, false);
@@ -276,19 +333,22 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	s = &pool->slots[act->slot];
 	s->table = act->table;
 	s->chunk = chunk;
+	s->loaded = have;
 	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-		s->coming.word[w] = s->loaded.word[w] | act->pieces.word[w];
+		s->coming.word[w] = have.word[w] | act->pieces.word[w];
+	if (act->slot != slot || !s->held || s->end < act->blocks.end)
+		s->end = act->blocks.end;
 	s->nblocks += act->nblocks - again;
 	s->in_flight = true;
 	s->trigger = loaded_for(pool, scan, chunk);
 	s->stamp = now;
 	s->order = ++state->nloads;
 	s->failed = false;
-	s->held = true;
 	pool->resident[(size_t) act->table * CSCAN_MAP_WORDS + chunk / 64] |=
 		UINT64_C(1) << (chunk % 64);
-	state->used += act->nblocks;
+	state->used += s->held ? act->nblocks - again : act->nblocks;
 	state->total += act->nblocks - again;
+	s->held = true;
 	table->cursor = chunk + 1;
 	if (pool->scans[scan].policy == CSCAN_POLICY_ELEVATOR)
 		table->elevator = chunk + 1;

@@ -176,6 +176,7 @@ chunk_begin(CScanPool *pool, int table, uint32_t chunk, uint64_t now)
 		slot->nblocks = pool->tables[table].chunk_blocks;
 		memset(&slot->loaded, 0, sizeof(slot->loaded));
 		memset(&slot->coming, 0xff, sizeof(slot->coming));
+		slot->end = UINT32_MAX;
 		slot->in_flight = true;
 		slot->trigger = CSCAN_NONE;
 		slot->stamp = now;

@@ -92,6 +92,7 @@ extern bool random_chance(Random *random, uint32_t percent);
 
 /* The test files. */
 extern void test_pool(void);
+extern void test_ranges(void);
 extern void test_relevance(void);
 extern void test_orders(void);
 extern void test_mixed(void);

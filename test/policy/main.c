@@ -16,6 +16,7 @@ static const struct
 	void		(*run) (void);
 }			suites[] = {
 	{"pool", test_pool},
+	{"ranges", test_ranges},
 	{"relevance", test_relevance},
 	{"orders", test_orders},
 	{"mixed", test_mixed},

@@ -9,9 +9,13 @@
  * event, and how long a scan waits for each chunk (see wait_bound there); here
  * is what the runs are made of.
  *
+ * Each client scans whole chunks; or ranges with holes, which begin and end
+ * anywhere, so that slots hold pieces of chunks and are topped up; or such
+ * ranges of chunks so large that a piece has several blocks.
+ *
  * Every run has a number and is the same each time: RUN=policy,slots,number
- * in the environment runs that one alone and shows all of its events; RUNS=n
- * makes n of each kind.
+ * or RUN=policy,slots,number,interest in the environment runs that one alone
+ * and shows all of its events; RUNS=n makes n of each kind.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,6 +31,34 @@
 static const char *const names[] = {
 	"normal", "attach", "elevator", "relevance", "mixed"
 };
+
+/* What the clients want of a table. */
+typedef enum Interest
+{
+	WHOLE_CHUNKS,
+	RANGES,
+	RANGES_OF_LARGE_CHUNKS
+}			Interest;
+
+#define NINTERESTS		3
+
+static const char *const interests[] = {
+	"", ", ranges", ", ranges of large chunks"
+};
+
+static uint32_t
+pick_chunk_blocks(World *world, Interest interest)
+{
+	switch (interest)
+	{
+		case WHOLE_CHUNKS:
+			return CHUNK_BLOCKS;
+		case RANGES:
+			return 1 + random_below(&world->random, 24);
+		default:
+			return CSCAN_MAX_PIECES - 2 + random_below(&world->random, 2 * CSCAN_MAX_PIECES);
+	}
+}
 
 static CScanPolicyId
 pick_policy(World *world, int policy)
@@ -51,18 +83,33 @@ add(World *world, int policy, uint32_t chunks, uint64_t cpu)
 }
 
 static void
-build_tables(World *world)
+build_tables(World *world, uint32_t chunk_blocks)
 {
 	Random	   *random = &world->random;
 	int			ntables = 1 + (int) random_below(random, WORLD_TABLES);
+	uint32_t	chunks = chunk_blocks > CSCAN_MAX_PIECES / 2 ? 12 : 25;
 
 	for (int i = 0; i < ntables; i++)
 	{
-		uint32_t	nblocks = 1 + random_below(random, 25 * CHUNK_BLOCKS);
+		uint32_t	nblocks = 1 + random_below(random, chunks * chunk_blocks);
 
-		world_table(world, CHUNK_BLOCKS, nblocks, nblocks + random_below(random, 40));
+		world_table(world, chunk_blocks, nblocks, nblocks + random_below(random, 10 * chunk_blocks));
 	}
-	world->growth = random_chance(random, 50) ? 6 : 0;
+
+	/* A chunk and a half at most. */
+	world->growth = random_chance(random, 50) ? chunk_blocks + chunk_blocks / 2 : 0;
+}
+
+/* Some read most of their chunks, some a little; a few all of them. */
+static void
+build_holes(World *world, uint32_t chunk_blocks)
+{
+	for (int i = 0; i < world->nclients; i++)
+	{
+		if (random_chance(&world->random, 85))
+			world->clients[i].holes = 1 + random_below(&world->random,
+													   random_chance(&world->random, 50) ? chunk_blocks : 4 * chunk_blocks);
+	}
 }
 
 static void
@@ -101,17 +148,22 @@ build_clients(World *world, int policy)
 }
 
 static void
-build(World *world, int policy, int slots, int number)
+build(World *world, int policy, int slots, int number, Interest interest)
 {
+	uint32_t	chunk_blocks;
 	uint32_t	budget;
 
-	world_begin(world, (uint64_t) number * 1000 + slots * 10 + policy, 2 * slots + 8, 0);
-	budget = CHUNK_BLOCKS * (slots + random_below(&world->random, 3));
+	world_begin(world, interest * UINT64_C(1000000007) + (uint64_t) number * 1000 + slots * 10 + policy,
+				2 * slots + 8, 0);
+	chunk_blocks = pick_chunk_blocks(world, interest);
+	budget = chunk_blocks * (slots + random_below(&world->random, 3));
 	world->pool->state->budget = budget;
-	world->pool->state->room = budget + CHUNK_BLOCKS * random_below(&world->random, 6);
-	build_tables(world);
+	world->pool->state->room = budget + chunk_blocks * random_below(&world->random, 6);
+	build_tables(world, chunk_blocks);
 	build_manager(world);
 	build_clients(world, policy);
+	if (interest != WHOLE_CHUNKS)
+		build_holes(world, chunk_blocks);
 }
 
 /* What all runs of a kind saw. */
@@ -124,44 +176,55 @@ typedef struct Summary
 	uint64_t	idle_relevance;
 	uint64_t	idle_elevator;
 	uint64_t	vain;
+	uint64_t	top_ups;
+	uint64_t	reloads;
 } Summary;
 
 static void
-run(int policy, int slots, int number, bool trace, Summary *sum)
+run(int policy, int slots, int number, Interest interest, bool trace, Summary *sum)
 {
 	World		world;
 
-	build(&world, policy, slots, number);
+	build(&world, policy, slots, number, interest);
 	world.trace = trace;
 	if (!world_run(&world))
 	{
-		note("RUN=%d,%d,%d: %s (client %d, %llu loads)", policy, slots, number, world.wrong,
-			 world.wrong_client, (unsigned long long) world.pool->state->nloads);
+		note("RUN=%d,%d,%d,%d: %s (client %d, %llu loads)", policy, slots, number, interest,
+			 world.wrong, world.wrong_client, (unsigned long long) world.pool->state->nloads);
 		sum->failures++;
 	}
 	sum->loads += world.pool->state->nloads;
 	if (sum->longest < world.longest)
 		sum->longest = world.longest;
 	if (world.idle)
-		note("RUN=%d,%d,%d: idle", policy, slots, number);
+		note("RUN=%d,%d,%d,%d: idle", policy, slots, number, interest);
 	sum->idle += world.idle;
 	sum->idle_relevance += world.idle_relevance;
 	sum->idle_elevator += world.idle_elevator;
 	sum->vain += world.vain;
+	sum->top_ups += world.top_ups;
+	sum->reloads += world.reloads;
 	world_end(&world);
 }
 
 static void
-run_kind(int policy, int slots, int runs)
+run_kind(int policy, int slots, Interest interest, int runs)
 {
 	Summary		sum = {0};
 
+	if (interest == RANGES_OF_LARGE_CHUNKS)
+		runs = (runs + 3) / 4;
 	for (int number = 0; number < runs; number++)
-		run(policy, slots, number, false, &sum);
-	ok(sum.failures == 0, "%s, %d slots: nobody starves, nothing stops", names[policy], slots);
-	is_int((int64_t) sum.idle, 0, "%s, %d slots: the disk is never idle without a reason", names[policy], slots);
-	note("%llu loads, at most %llu in one wait, %llu vain wake-ups; idle: %llu for the elevator, %llu for relevance",
-		 (unsigned long long) sum.loads, (unsigned long long) sum.longest,
+		run(policy, slots, number, interest, false, &sum);
+	ok(sum.failures == 0, "%s, %d slots%s: nobody starves, nothing stops", names[policy], slots,
+	   interests[interest]);
+	is_int((int64_t) sum.idle, 0, "%s, %d slots%s: the disk is never idle without a reason", names[policy], slots,
+		   interests[interest]);
+	if (interest != WHOLE_CHUNKS && sum.loads > 1000)
+		ok(sum.top_ups > 0, "%s, %d slots%s: slots were topped up", names[policy], slots, interests[interest]);
+	note("%llu loads, %llu of them top-ups, %llu reloads; at most %llu in one wait, %llu vain wake-ups; idle: %llu for the elevator, %llu for relevance",
+		 (unsigned long long) sum.loads, (unsigned long long) sum.top_ups,
+		 (unsigned long long) sum.reloads, (unsigned long long) sum.longest,
 		 (unsigned long long) sum.vain, (unsigned long long) sum.idle_elevator,
 		 (unsigned long long) sum.idle_relevance);
 }
@@ -176,17 +239,21 @@ test_starvation(void)
 	int			policy;
 	int			nslots;
 	int			number;
+	int			interest = WHOLE_CHUNKS;
 	Summary		sum = {0};
 
-	if (only != NULL && sscanf(only, "%d,%d,%d", &policy, &nslots, &number) == 3)
+	if (only != NULL && sscanf(only, "%d,%d,%d,%d", &policy, &nslots, &number, &interest) >= 3)
 	{
-		run(policy, nslots, number, true, &sum);
-		ok(sum.failures == 0, "one run of %s", names[policy]);
+		run(policy, nslots, number, (Interest) interest, true, &sum);
+		ok(sum.failures == 0, "one run of %s%s", names[policy], interests[interest]);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+	for (interest = 0; interest < NINTERESTS; interest++)
 	{
-		for (policy = 0; policy <= MIXED; policy++)
-			run_kind(policy, slots[i], runs ? atoi(runs) : RUNS);
+		for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+		{
+			for (policy = 0; policy <= MIXED; policy++)
+				run_kind(policy, slots[i], (Interest) interest, runs ? atoi(runs) : RUNS);
+		}
 	}
 }

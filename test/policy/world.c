@@ -13,6 +13,7 @@
 #include "world.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NEVER	UINT64_MAX
@@ -53,6 +54,11 @@ world_table(World *world, uint32_t chunk_blocks, uint32_t nblocks, uint32_t max_
 	world->table[i] = table_add(world->pool, chunk_blocks);
 	world->nblocks[i] = nblocks;
 	world->max_blocks[i] = max_blocks;
+	world->loaded[i] = calloc(WORLD_MAX_BLOCKS, sizeof(bool));
+	if (world->loaded[i] == NULL || max_blocks > WORLD_MAX_BLOCKS ||
+		(max_blocks - 1) / chunk_blocks >= WORLD_MAX_CHUNKS ||
+		chunk_blocks > WORLD_MAX_CHUNK_BLOCKS)
+		abort();
 	return i;
 }
 
@@ -67,6 +73,9 @@ world_client(World *world, CScanPolicyId policy, int table, uint32_t chunks, uin
 	client->cpu = cpu;
 	client->pause = WORLD_LOAD;
 	client->phase = CLIENT_ABSENT;
+	client->wants = calloc(WORLD_MAX_BLOCKS, sizeof(bool));
+	if (client->wants == NULL)
+		abort();
 	return client;
 }
 
@@ -74,6 +83,10 @@ void
 world_end(World *world)
 {
 	pool_free(world->pool);
+	for (int i = 0; i < world->ntables; i++)
+		free(world->loaded[i]);
+	for (int i = 0; i < world->nclients; i++)
+		free(world->clients[i].wants);
 }
 
 /* Between half of it and half as much again. */
@@ -81,6 +94,153 @@ static uint64_t
 about(World *world, uint64_t time)
 {
 	return time / 2 + random_below(&world->random, (uint32_t) time + 1);
+}
+
+/* ------------------------------------------------------------------
+ * Blocks
+ * ------------------------------------------------------------------ */
+
+static uint32_t
+chunk_blocks(const World *world, int table)
+{
+	return world->pool->tables[world->table[table]].chunk_blocks;
+}
+
+/* Which of the world's tables is that of the pool? */
+static int
+table_of(const World *world, int pool_table)
+{
+	int			i = 0;
+
+	while (world->table[i] != pool_table)
+		i++;
+	return i;
+}
+
+/* The first block of a chunk, and the one after its last that clients may want. */
+static CScanRange
+blocks_of(const World *world, int table, uint32_t chunk)
+{
+	CScanRange	blocks = {chunk * chunk_blocks(world, table), (chunk + 1) * chunk_blocks(world, table)};
+
+	if (blocks.end > world->max_blocks[table])
+		blocks.end = world->max_blocks[table];
+	return blocks;
+}
+
+/* Nothing of a chunk is there any more. */
+static void
+forget(World *world, int table, uint32_t chunk)
+{
+	CScanRange	blocks = blocks_of(world, table, chunk);
+
+	memset(world->loaded[table] + blocks.first, 0, blocks.end - blocks.first);
+	world->failed[table][chunk] = false;
+}
+
+/* Is all of a chunk there that a client wants? */
+static bool
+has_all(const World *world, const Client *client, uint32_t chunk)
+{
+	CScanRange	blocks = blocks_of(world, client->table, chunk);
+
+	for (uint32_t b = blocks.first; b < blocks.end; b++)
+	{
+		if (client->wants[b] && !world->loaded[client->table][b])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Which blocks of a chunk do scans that count want, or others of the same piece?
+ * wanted[] begins with the chunk's first.
+ */
+static void
+find_wanted(const World *world, int table, uint32_t chunk, bool *wanted)
+{
+	uint32_t	piece = world->pool->tables[world->table[table]].piece_blocks;
+	CScanRange	blocks = blocks_of(world, table, chunk);
+	uint32_t	length = blocks.end - blocks.first;
+
+	memset(wanted, 0, length);
+	for (int i = 0; i < world->nclients; i++)
+	{
+		const Client *client = &world->clients[i];
+
+		if (client->table != table || chunk >= client->nchunks || client->had[chunk] ||
+			(client->phase != CLIENT_READING && client->phase != CLIENT_BLOCKED) ||
+			world->pool->scans[client->scan].stalled)
+			continue;
+		for (uint32_t b = 0; b < length; b++)
+		{
+			if (!client->wants[blocks.first + b])
+				continue;
+			for (uint32_t k = b - b % piece; k < b - b % piece + piece && k < length; k++)
+				wanted[k] = true;
+		}
+	}
+}
+
+/* Is that block in a piece that is there up to what was the table's end? */
+static bool
+piece_is_growing(const bool *loaded, const CScanAction *act, CScanRange blocks, uint32_t block)
+{
+	uint32_t	first = block - (block - blocks.first) % act->piece_blocks;
+	uint32_t	end = first + act->piece_blocks;
+	bool		some = false;
+	bool		all = true;
+
+	for (uint32_t b = first; b < end && b < blocks.end; b++)
+	{
+		some |= loaded[b];
+		all &= loaded[b];
+	}
+	return some && !all;
+}
+
+/* A load begins: does it bring what it should? */
+static void
+check_load(World *world, const CScanAction *act, bool held)
+{
+	int			table = table_of(world, act->table);
+	uint32_t	nblocks = world->pool->tables[act->table].nblocks;
+	const bool *loaded = world->loaded[table];
+	CScanRange	blocks = blocks_of(world, table, act->chunk);
+	CScanRange	run = {0, 0};
+	uint32_t	last = 0;
+	uint32_t	sum = 0;
+	bool		brought[WORLD_MAX_CHUNK_BLOCKS] = {false};
+	bool		wanted[WORLD_MAX_CHUNK_BLOCKS];
+
+	while (cscan_action_next_run(act, &run))
+	{
+		if (run.first >= run.end || run.first < blocks.first || run.end > blocks.end ||
+			run.end > nblocks || (sum > 0 && run.first <= last))
+		{
+			wrong(world, NULL, "a load's runs are not in order, or not in its chunk");
+			return;
+		}
+		memset(brought + run.first - blocks.first, 1, run.end - run.first);
+		sum += run.end - run.first;
+		last = run.end;
+	}
+	if (sum == 0 || sum != act->nblocks)
+		wrong(world, NULL, "a load of nothing, or of another number of blocks than it says");
+
+	find_wanted(world, table, act->chunk, wanted);
+	for (uint32_t b = blocks.first; b < blocks.end; b++)
+	{
+		bool		there = loaded[b] && held;
+		bool		growing = piece_is_growing(loaded, act, blocks, b);
+
+		if (brought[b - blocks.first] && there && !growing)
+			wrong(world, NULL, "a block is loaded that is there already");
+		if (brought[b - blocks.first] && !wanted[b - blocks.first] && !loaded[b] && !growing)
+			wrong(world, NULL, "a block is loaded that nobody wants");
+		if (!brought[b - blocks.first] && wanted[b - blocks.first] && !there && b < nblocks)
+			wrong(world, NULL, "a load leaves out what is wanted");
+	}
 }
 
 /* ------------------------------------------------------------------
@@ -110,7 +270,7 @@ wait_bound(const World *world, const Client *client)
 	bool		several = false;
 
 	for (int i = 0; i < world->ntables; i++)
-		elevator += world->max_blocks[i] / world->pool->tables[world->table[i]].chunk_blocks + 1;
+		elevator += world->max_blocks[i] / chunk_blocks(world, i) + 1;
 	for (int i = 0; i < world->nclients; i++)
 		several |= world->clients[i].policy != client->policy;
 	if (several)
@@ -191,6 +351,9 @@ ask(World *world, Client *client)
 		trace(world, "use", client->scan, (int) world->pool->slots[slot].chunk);
 		if (!cscan_pool_ready_for(world->pool, slot, client->scan))
 			wrong(world, client, "a chunk was handed out that is not ready");
+		if (!world->failed[client->table][world->pool->slots[slot].chunk] &&
+			!has_all(world, client, world->pool->slots[slot].chunk))
+			wrong(world, client, "a chunk was handed out without some of its blocks");
 		hand_out(world, client, world->pool->slots[slot].chunk);
 	}
 	else if (scan->needed == 0)
@@ -211,17 +374,58 @@ ask(World *world, Client *client)
 	}
 }
 
+/*
+ * Ranges with gaps between them in a run of blocks, or this run as it is.  They
+ * begin and end anywhere, often at a chunk's border.
+ */
+static uint32_t
+choose_ranges(World *world, Client *client, CScanRange blocks, CScanRange *ranges)
+{
+	uint32_t	size = chunk_blocks(world, client->table);
+	uint32_t	n = 0;
+	uint32_t	b = blocks.first;
+
+	ranges[n++] = blocks;
+	if (client->holes == 0)
+		return n;
+
+	n = 0;
+	b += random_below(&world->random, blocks.end - blocks.first);
+	if (random_chance(&world->random, 50))
+		b = blocks.first;
+	while (b < blocks.end && n < CSCAN_MAX_RANGES)
+	{
+		uint32_t	end = b + 1 + random_below(&world->random, client->holes);
+
+		if (random_chance(&world->random, 20))
+			end = b + 1;
+		else if (random_chance(&world->random, 20))
+			end = (b / size + 1) * size;
+		if (end > blocks.end)
+			end = blocks.end;
+		ranges[n].first = b;
+		ranges[n++].end = end;
+		b = end + 1 + random_below(&world->random, client->holes);
+	}
+	return n;
+}
+
 static void
 arrive(World *world, Client *client)
 {
 	int			i = client->table;
+	uint32_t	size = chunk_blocks(world, i);
 	uint32_t	grow = random_below(&world->random, world->growth + 1);
 	uint32_t	first = 0;
 	uint32_t	last;
+	CScanRange	blocks;
+	CScanRange	ranges[CSCAN_MAX_RANGES];
+	uint32_t	nranges;
 
 	if (world->nblocks[i] + grow <= world->max_blocks[i])
 		world->nblocks[i] += grow;
-	client->nchunks = (world->nblocks[i] - 1) / world->pool->tables[world->table[i]].chunk_blocks + 1;
+	client->nblocks = world->nblocks[i];
+	client->nchunks = (world->nblocks[i] - 1) / size + 1;
 	last = client->nchunks - 1;
 	if (client->chunks > 0 && client->chunks < client->nchunks)
 	{
@@ -231,11 +435,27 @@ arrive(World *world, Client *client)
 			first = random_below(&world->random, first + 1);
 		last = first + client->chunks - 1;
 	}
-	client->scan = scan_add(world->pool, world->table[i], client->policy,
-							world->nblocks[i], first, last, world->now);
-	client->left = last - first + 1;
+
+	blocks.first = first * size;
+	blocks.end = last == client->nchunks - 1 ? client->nblocks : (last + 1) * size;
+	nranges = choose_ranges(world, client, blocks, ranges);
+	memset(client->wants, 0, WORLD_MAX_BLOCKS);
+	for (uint32_t r = 0; r < nranges; r++)
+		memset(client->wants + ranges[r].first, 1, ranges[r].end - ranges[r].first);
+	client->left = 0;
 	for (uint32_t c = 0; c < WORLD_MAX_CHUNKS; c++)
-		client->had[c] = c < first || c > last;
+	{
+		client->had[c] = true;
+		for (uint32_t b = c * size; b < (c + 1) * size && b < client->nblocks; b++)
+			client->had[c] &= !client->wants[b];
+		client->left += !client->had[c];
+	}
+
+	client->scan = cscan_pool_register(world->pool, world->table[i], client->policy,
+									   client->nblocks, ranges, nranges, world->now);
+	cscan_pool_start(world->pool, client->scan);
+	if (world->pool->scans[client->scan].needed != client->left)
+		wrong(world, client, "a scan wants another number of chunks than its ranges touch");
 	trace(world, "arrive", client->scan, (int) client->left);
 	client->phase = CLIENT_READING;
 	ask(world, client);
@@ -262,20 +482,35 @@ wake(World *world)
 static void
 finish_load(World *world, int n)
 {
-	int			slot = world->inflight[n];
+	CScanAction act = world->inflight[n];
+	bool		anew = world->anew[n];
+	int			slot = act.slot;
+	int			table = table_of(world, act.table);
 	bool		failed = random_chance(&world->random, world->fail_percent);
 	bool		cached = random_chance(&world->random, world->cached_percent);
+	CScanRange	run = {0, 0};
 
 	world->ninflight--;
 	world->inflight[n] = world->inflight[world->ninflight];
+	world->anew[n] = world->anew[world->ninflight];
 	world->done_at[n] = world->done_at[world->ninflight];
-	trace(world, "loaded", slot, (int) world->pool->slots[slot].chunk);
+	trace(world, "loaded", slot, (int) act.chunk);
+
+	/* What was there before a slot was filled anew may have been gone. */
+	if (anew)
+		forget(world, table, act.chunk);
+	while (cscan_action_next_run(&act, &run))
+		memset(world->loaded[table] + run.first, 1, run.end - run.first);
+	world->failed[table][act.chunk] = failed;
 	cscan_pool_loaded(world->pool, slot, world->now, cached ? 0 : WORLD_LOAD, failed, cached);
 	wake(world);
 	if (random_chance(&world->random, 50))
 	{
 		while ((slot = cscan_pool_useless(world->pool)) != CSCAN_NONE)
+		{
+			forget(world, table_of(world, world->pool->slots[slot].table), world->pool->slots[slot].chunk);
 			cscan_pool_drop(world->pool, slot);
+		}
 	}
 }
 
@@ -372,9 +607,15 @@ manage(World *world)
 	{
 		CScanAction act;
 		bool		used[WORLD_CLIENTS * 64] = {false};
+		bool		held[WORLD_CLIENTS * 64] = {false};
+		bool		there[WORLD_CLIENTS * 64] = {false};
 
 		for (int i = 0; i < world->pool->state->max_slots; i++)
+		{
 			used[i] = cscan_pool_in_use(world->pool, i) || cscan_pool_in_flight(world->pool, i);
+			there[i] = world->pool->slots[i].table != CSCAN_NONE;
+			held[i] = there[i] && world->pool->slots[i].held;
+		}
 		cscan_pool_decide(world->pool, world->now, &act);
 		if (act.kind == CSCAN_ACT_NOTHING)
 			break;
@@ -383,6 +624,7 @@ manage(World *world)
 			trace(world, "evict", act.slot, (int) act.chunk);
 			if (used[act.slot])
 				wrong(world, NULL, "a chunk was evicted that is used or in flight");
+			forget(world, table_of(world, act.table), act.chunk);
 			continue;
 		}
 		if (act.kind == CSCAN_ACT_UNPIN)
@@ -393,9 +635,13 @@ manage(World *world)
 			continue;
 		}
 		trace(world, "load", act.scan, (int) act.chunk);
-		if (act.nblocks == 0 || !cscan_pool_in_flight(world->pool, act.slot))
-			wrong(world, NULL, "a load of nothing");
-		world->inflight[world->ninflight] = act.slot;
+		if (!cscan_pool_in_flight(world->pool, act.slot))
+			wrong(world, NULL, "a load is not in flight");
+		check_load(world, &act, held[act.slot]);
+		world->top_ups += held[act.slot];
+		world->reloads += there[act.slot] && !held[act.slot];
+		world->anew[world->ninflight] = there[act.slot] && !held[act.slot];
+		world->inflight[world->ninflight] = act;
 		world->done_at[world->ninflight++] = world->now + about(world, WORLD_LOAD);
 	}
 	if (world->ninflight == 0)

@@ -9,6 +9,11 @@
  * of it follows from one seed.  After every event the pool's invariants are
  * checked, and an idle disk must have a reason.
  *
+ * The world keeps its own plain record, block by block, of what each client
+ * wants and of what the loads have brought.  A load must bring what active
+ * scans want and is not there, and nothing else; a chunk that is handed out
+ * must have all blocks that its reader wants.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef WORLD_H
@@ -20,6 +25,12 @@
 #define WORLD_TABLES		3
 #define WORLD_MAX_CHUNKS	128
 #define WORLD_INFLIGHT		4
+
+/* Blocks of a table, at most. */
+#define WORLD_MAX_BLOCKS	65536
+
+/* ... and of a chunk */
+#define WORLD_MAX_CHUNK_BLOCKS	2048
 
 /* A load takes about this long (us). */
 #define WORLD_LOAD			1000
@@ -41,6 +52,8 @@ typedef struct Client
 	CScanPolicyId policy;
 	int			table;
 	uint32_t	chunks;			/* as many in a row, 0: all */
+	uint32_t	holes;			/* longest gap between its ranges in these, 0:
+								 * all of them is one range */
 	uint64_t	cpu;			/* time that it spends on a chunk (us) */
 	bool		stalls;			/* now and then on one for very long */
 	bool		endless;		/* comes again until all others are done */
@@ -52,6 +65,8 @@ typedef struct Client
 	uint64_t	stalled_at;
 	int			scan;
 	uint32_t	nchunks;
+	uint32_t	nblocks;		/* of the table when it came */
+	bool	   *wants;			/* for each block */
 	uint32_t	left;			/* chunks that it has not had yet */
 	bool		had[WORLD_MAX_CHUNKS];	/* or does not want */
 	uint64_t	loads_before;	/* loads when it blocked */
@@ -66,12 +81,15 @@ typedef struct World
 	int			table[WORLD_TABLES];
 	uint32_t	nblocks[WORLD_TABLES];
 	uint32_t	max_blocks[WORLD_TABLES];
+	bool	   *loaded[WORLD_TABLES];	/* for each block */
+	bool		failed[WORLD_TABLES][WORLD_MAX_CHUNKS];
 	uint32_t	growth;			/* at most so many blocks a scan */
 	int			nclients;
 	Client		clients[WORLD_CLIENTS];
 	int			max_inflight;
 	int			ninflight;
-	int			inflight[WORLD_INFLIGHT];	/* slots */
+	CScanAction inflight[WORLD_INFLIGHT];	/* loads */
+	bool		anew[WORLD_INFLIGHT];	/* of what a slot has already */
 	uint64_t	done_at[WORLD_INFLIGHT];
 	uint32_t	fail_percent;
 	uint32_t	cached_percent;
@@ -90,6 +108,8 @@ typedef struct World
 	uint64_t	idle_elevator;	/* ... on an elevator that waits for a reader */
 	uint64_t	idle_relevance; /* ... under relevance, which prefers a reader */
 	uint64_t	vain;			/* wake-ups that found nothing */
+	uint64_t	top_ups;		/* loads of what a slot lacked */
+	uint64_t	reloads;		/* ... into a slot that was not held */
 } World;
 
 extern void world_begin(World *world, uint64_t seed, int max_slots, uint32_t budget);
