@@ -270,9 +270,12 @@ rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 			cscan->custom_exprs = ((TidRangeScan *) plan)->tidrangequals;
 			return &cscan->scan.plan;
 		default:
-			/* PostgreSQL's own scan takes no offence at the mark. */
 			if (plan->parallel_aware && bitmap_may_change(plan->lefttree))
+			{
+				/* It stays PostgreSQL's own, without the mark. */
+				plan->lefttree = linitial(((BitmapAnd *) plan->lefttree)->bitmapplans);
 				return plan;
+			}
 			cscan = make_cscan((Scan *) plan, CSCAN_BITMAP, first_rows);
 			cscan->custom_exprs = ((BitmapHeapScan *) plan)->bitmapqualorig;
 			outerPlan(cscan) = linitial(((BitmapAnd *) plan->lefttree)->bitmapplans);
