@@ -81,7 +81,8 @@ runs_are(const CScanAction *act, const CScanRange *expected, uint32_t n, const c
 static void
 finish(CScanPool *pool, const CScanAction *act, uint64_t now)
 {
-	cscan_pool_loaded(pool, act->slot, now, 0, false, false);
+	if (act->kind == CSCAN_ACT_LOAD)
+		cscan_pool_loaded(pool, act->slot, now, 0, false, false);
 }
 
 /* ------------------------------------------------------------------
@@ -125,7 +126,7 @@ test_chunks(void)
 	CHUNKS(64, "11111111", "all", {0, 64});
 	ok(pool_check(pool) == NULL, "the pool is sound");
 	{
-		int			none = scan_ranges(pool, table, 64, NULL, 0);
+		int			none = scan_ranges(pool, table, 64, &(CScanRange) {0, 0}, 0);
 
 		is_int(pool->scans[none].needed, 0, "no range at all");
 		is_int(cscan_pool_choose(pool, none, CSCAN_NONE, 1), CSCAN_NONE, "no range: nothing to be had");
@@ -528,16 +529,17 @@ test_grown_within_piece(void)
 	int			a = scan_range(pool, table, 1001, 1000, 1001);
 	int			b;
 	CScanAction act = decide(pool, 0);
+	int			slot = act.slot;
 
 	RUNS_ARE(&act, "grown: half a piece", {1000, 1001});
 	finish(pool, &act, 0);
 	is_int(use_next(pool, a, 1), 0, "grown: ready");
 	b = scan_range(pool, table, 1002, 1000, 1002);
-	ok(!cscan_pool_ready_for(pool, act.slot, b), "grown: not ready for who wants the other half");
+	ok(!cscan_pool_ready_for(pool, slot, b), "grown: not ready for who wants the other half");
 	act = decide(pool, 2);
 	is_int(act.kind, CSCAN_ACT_LOAD, "grown: it is loaded");
 	finish(pool, &act, 3);
-	ok(cscan_pool_ready_for(pool, act.slot, b), "grown: then it is ready");
+	ok(cscan_pool_ready_for(pool, slot, b), "grown: then it is ready");
 	pool_free(pool);
 }
 
