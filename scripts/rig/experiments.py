@@ -25,6 +25,7 @@ from .workload import POLICIES, VARIANTS, AllQueries, FullScans, Ranges, check_p
 BLOCK = 8192
 BACKENDS = 12 * MB          # of the memory limit, for what is neither shared memory nor page cache (as measured)
 PER_BACKEND = 3 * MB // 2
+PER_RANGES = 9 * MB // 4    # with queries of several kinds and their indexes
 PER_QUERY = 12 * MB         # of TPC-H, with its sorts and hash tables
 SMALLEST_CACHE = 32 * MB    # with less, the server's own programs do not stay in memory
 
@@ -62,7 +63,6 @@ class Warm:
     rounds: int = 10            # for each run asked for
     repeat: int = 1
     variants: tuple = DEFAULTS
-    reference: tuple = ('postgres',)
     long: bool = False
     database: str = DATABASE
 
@@ -83,10 +83,10 @@ EXPERIMENTS = {
                       reference=('postgres', 'brin', 'seqscan')),
     'ranges16-fast': Streams('16 streams, started 1 s apart, of FAST scans of 1, 10, 50 and 100 % of an ordered table',
                              Ranges(16, SIZES), variants=('postgres', 'brin', *POLICIES), free=DEFAULTS,
-                             memory=2 * PER_BACKEND),
+                             memory=PER_RANGES),
     'ranges16-mix': Streams('16 streams, started 1 s apart, of such scans, half of them SLOW',
                             Ranges(16, SIZES, ('FAST', 'SLOW')), variants=('postgres', 'brin', *POLICIES), free=DEFAULTS,
-                            memory=2 * PER_BACKEND),
+                            memory=PER_RANGES),
     'workers4': Streams('four FAST scans of all of it, started 1 s apart, without and with two parallel workers each',
                         Ranges(4, (100,)), variants=('relevance', 'relevance-workers'), reference=('relevance',),
                         memory=3 * PER_BACKEND),
@@ -175,7 +175,7 @@ class Rig:
             yield {'major': self.cluster.major, 'experiment': name, 'run': run, **row}
 
     def prepare(self, database, hidden):
-        """Before the clock starts: the views of this very build, and which of its indexes the planner sees."""
+        """The views of this very build; all indexes of lineitem but the hidden one, whatever an earlier run has hidden."""
         with self.cluster.connect(database) as connection:
             if self.cscan:
                 connection.execute('DROP EXTENSION IF EXISTS cscan; CREATE EXTENSION cscan')
