@@ -159,6 +159,24 @@ cscan_cost_whole_discount(RelOptInfo *rel)
 }
 
 /*
+ * The same for a range of TIDs.  All but its first page have that price; what is
+ * no more than a chunk the scan reads itself.
+ */
+Cost
+cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel, TidRangePath *path)
+{
+	Selectivity selectivity = clauselist_selectivity(root, path->tidrangequals, rel->relid,
+													 JOIN_INNER, NULL);
+	double		pages = ceil(selectivity * rel->pages);
+	double		seq_cost;
+
+	if (pages <= chunk_blocks())
+		return 0;
+	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_cost);
+	return (pages - 1) * seq_cost * (1.0 - cscan_page_cost);
+}
+
+/*
  * Set the costs of a bitmap-driven CScan, whose path core has made: its rows,
  * its number of workers and whether it is disabled are right.
  */

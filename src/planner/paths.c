@@ -8,6 +8,7 @@
  *
  *		a scan of the whole table	a SeqScan path; every SeqScan of an eligible
  *									table becomes a CScan
+ *		a range of TIDs				a TidRangeScan path, likewise
  *		a bitmap-driven scan		a BitmapHeapScan path over a BitmapAnd of one
  *									input, which PostgreSQL itself never makes.
  *									That is the mark: others stay as they are
@@ -45,22 +46,43 @@ top_parent(PlannerInfo *root, Index rti)
 	return rti;
 }
 
+/* The family that was asked for last: a query may have thousands of partitions. */
+static struct
+{
+	PlannerInfo *root;
+	Index		top;
+	double		pages;
+}			last_family;
+
+/* Another statement is planned, or the one around it again. */
+void
+cscan_paths_begin(bool active)
+{
+	cscan_planner_active = active;
+	last_family.root = NULL;
+}
+
 /* Pages of all of a table's family that the query reads; 0 if it has none. */
 static double
 family_pages(PlannerInfo *root, RelOptInfo *rel)
 {
 	Index		top = top_parent(root, rel->relid);
-	double		pages = 0;
 
 	if (top == rel->relid)
 		return 0;
-	for (int i = 1; i < root->simple_rel_array_size; i++)
+	if (last_family.root != root || last_family.top != top)
 	{
-		if (root->simple_rel_array[i] && !root->simple_rte_array[i]->inh &&
-			top_parent(root, i) == top)
-			pages += root->simple_rel_array[i]->pages;
+		last_family.root = root;
+		last_family.top = top;
+		last_family.pages = 0;
+		for (int i = 1; i < root->simple_rel_array_size; i++)
+		{
+			if (root->simple_rel_array[i] && !root->simple_rte_array[i]->inh &&
+				top_parent(root, i) == top)
+				last_family.pages += root->simple_rel_array[i]->pages;
+		}
 	}
-	return pages;
+	return last_family.pages;
 }
 
 static void
@@ -82,6 +104,28 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 			add_partial_path(rel, path);
 		}
 	}
+}
+
+/* Before whole scans are, or these would beat what they have no better price than. */
+static void
+add_tid_ranges(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *ranges = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		if (IsA(lfirst(lc), TidRangePath))
+		{
+			TidRangePath *path = makeNode(TidRangePath);
+
+			*path = *lfirst_node(TidRangePath, lc);
+			path->path.total_cost -= cscan_cost_tid_range_discount(root, rel, path);
+			ranges = lappend(ranges, path);
+		}
+	}
+	foreach(lc, ranges)
+		add_path(rel, lfirst(lc));
 }
 
 /* May a bitmap be made of this path, of an index alone? */
@@ -120,7 +164,11 @@ find_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 	foreach(lc, paths)
 		sources = add_bitmap_source(sources, lfirst(lc));
 
-	/* Some may have been beaten by index scans, which take no part this time. */
+	/*
+	 * Some may have been beaten by index scans, which take no part this time.
+	 * (Functions that are called to estimate a condition would have to do
+	 * without them, too, if they plan queries of their own.)
+	 */
 	rel->pathlist = rel->partial_pathlist = NIL;
 	saved = cscan_disable_index_scans(rel);
 	PG_TRY();
@@ -183,6 +231,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 		cscan_planner_why_not(rte->relid, family_pages(root, rel)) != NULL)
 		return;
 
+	add_tid_ranges(root, rel);
 	add_whole(root, rel);
 	if (rel->indexlist != NIL && rel->baserestrictinfo != NIL && rel->lateral_relids == NULL)
 		add_bitmaps(root, rel);

@@ -34,12 +34,15 @@ extern bool cscan_planner_is_cscan(const Plan *plan);
 typedef void (*CScanPlanVisitor) (Plan *plan, void *arg);
 extern void cscan_planner_visit(PlannedStmt *stmt, CScanPlanVisitor visitor, void *arg);
 
-/* paths.c: is a statement being planned whose scans may become CScans? */
+/* paths.c; active: is a statement being planned whose scans may become CScans? */
 extern bool cscan_planner_active;
+extern void cscan_paths_begin(bool active);
 extern void cscan_paths_init(void);
 
 /* cost.c */
 extern Cost cscan_cost_whole_discount(RelOptInfo *rel);
+extern Cost cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel,
+										  TidRangePath *path);
 extern void cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path);
 
 #endif							/* CSCAN_PLANNER_H */

@@ -398,9 +398,9 @@ static PlannedStmt *
 cscan_planner(CSCAN_PLANNER_PARAMS)
 {
 	bool		was_active = cscan_planner_active;
-	PlannedStmt *stmt;
+	PlannedStmt *volatile stmt;
 
-	cscan_planner_active = cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL);
+	cscan_paths_begin(cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL));
 	PG_TRY();
 	{
 		if (prev_planner_hook)
@@ -410,7 +410,7 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 	}
 	PG_FINALLY();
 	{
-		cscan_planner_active = was_active;
+		cscan_paths_begin(was_active);
 	}
 	PG_END_TRY();
 

@@ -44,6 +44,8 @@ BEGIN
 END $$;
 
 EXPLAIN (COSTS OFF) SELECT * FROM t WHERE ctid >= '(10,0)' AND ctid < '(100,3)' AND grp = 3;
+-- Most of the table, too
+EXPLAIN (COSTS OFF) SELECT * FROM t WHERE ctid >= '(20,0)' AND ctid < '(200,3)';
 -- From here on a TID range scan wherever there can be one
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM t x WHERE '(10,0)' < ctid;
