@@ -18,6 +18,7 @@
 #include "utils/plancache.h"
 
 #include "cscan.h"
+#include "fault.h"
 
 PG_MODULE_MAGIC;
 
@@ -132,6 +133,7 @@ define_server_settings(void)
 							PGC_POSTMASTER,
 							0,
 							NULL, NULL, NULL);
+	cscan_fault_init();
 }
 
 void

@@ -38,6 +38,7 @@
 #include "utils/resowner.h"
 
 #include "abm/abm.h"
+#include "fault.h"
 
 /* Loads in flight: the one being waited for, and what the disk does next. */
 #define LOADS_IN_FLIGHT		2
@@ -118,6 +119,7 @@ start_load(const CScanAction *act, uint64 now)
 {
 	CScanLoadInFlight *load = &in_flight[nin_flight++];
 
+	CSCAN_FAULT(CSCAN_FAULT_ABM_START_LOAD);
 	load->slot = act->slot;
 	load->scan = act->scan;
 	load->policy = cscan_pool.scans[act->scan].policy;
@@ -158,6 +160,7 @@ finish_load(int n)
 	CScanSharedTable *table;
 
 	ok = cscan_loader_finish(load.slot, &blocks_read);
+	CSCAN_FAULT(CSCAN_FAULT_ABM_LOADED);
 
 	nin_flight--;
 	memmove(&in_flight[n], &in_flight[n + 1], sizeof(CScanLoadInFlight) * (nin_flight - n));
@@ -201,6 +204,7 @@ finish_loads_of(int slot)
 static void
 drop_slot(int slot)
 {
+	CSCAN_FAULT(CSCAN_FAULT_ABM_DROP);
 	finish_loads_of(slot);
 	cscan_lock();
 	cscan_pool_drop(&cscan_pool, slot);
@@ -300,6 +304,7 @@ let_go(int table)
 		if (cscan_pool.slots[i].table == table)
 			drop_slot(i);
 	}
+	CSCAN_FAULT(CSCAN_FAULT_ABM_UNLOCK);
 	cscan_tables_unlock(table);
 }
 
@@ -325,6 +330,7 @@ acquire_table(int table)
 
 	/* From here on only we change the entry. */
 	locked = cscan_tables_lock(table, dbid, relid);
+	CSCAN_FAULT(CSCAN_FAULT_ABM_LOCKED);
 
 	/* Only now look whether the registration is still live. */
 	cscan_lock();
@@ -772,6 +778,7 @@ cscan_abm_main(Datum arg)
 	PG_exception_stack = &local_sigjmp_buf;
 
 	say_hello();
+	CSCAN_FAULT(CSCAN_FAULT_ABM_START);
 	main_loop();
 }
 

@@ -39,6 +39,7 @@
 #include "utils/resowner.h"
 
 #include "abm/abm.h"
+#include "fault.h"
 
 /* Advice is given in pieces: the kernel takes no longer ones, and drops the rest. */
 #define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
@@ -224,6 +225,7 @@ finish_read(CScanFrames *f)
 	/* Not again if this one fails. */
 	read->started = false;
 	WaitReadBuffers(&read->op);
+	CSCAN_FAULT(CSCAN_FAULT_ABM_READ);
 }
 
 /* What was started must be finished, come what may. */
@@ -341,6 +343,7 @@ finish_read(CScanFrames *f)
 			f->next++;
 			continue;
 		}
+		CSCAN_FAULT(CSCAN_FAULT_ABM_READ);
 		f->buffers[place] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM, f->next,
 													  RBM_NORMAL, f->strategy, f->permanent);
 		f->states[place] = CSCAN_FRAME_FOUND;

@@ -21,6 +21,7 @@
 #include "utils/spccache.h"
 
 #include "exec/exec.h"
+#include "fault.h"
 
 /* Run the child and copy its bitmap; what cannot be in the table is left out. */
 void
@@ -31,6 +32,7 @@ cscan_bitmap_resolve(CScanState *node)
 
 	if (bitmap == NULL || !IsA(bitmap, TIDBitmap))
 		elog(ERROR, "unrecognized result from subplan");
+	CSCAN_FAULT(CSCAN_FAULT_BITMAP);
 
 	/* Only now: all that the index knows of must be among these blocks. */
 	node->nblocks = RelationGetNumberOfBlocks(node->css.ss.ss_currentRelation);

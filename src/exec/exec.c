@@ -30,6 +30,7 @@
 #include "utils/memutils.h"
 
 #include "exec/exec.h"
+#include "fault.h"
 
 static Node *create_state(CustomScan *cscan);
 static void begin_scan(CustomScanState *node, EState *estate, int eflags);
@@ -317,6 +318,7 @@ next_chunk(CScanState *node)
 static void
 begin_heap_scan(CScanState *node)
 {
+	CSCAN_FAULT(CSCAN_FAULT_BEGIN);
 	if (node->parallel)
 	{
 		node->scan = cscan_parallel_begin(node);
@@ -429,6 +431,7 @@ next_page(CScanState *node)
 			if (node->kind == CSCAN_TID_RANGE)
 				cscan_tid_range_trim(node);
 		}
+		CSCAN_FAULT(CSCAN_FAULT_PAGE);
 		if (node->reg)
 			cscan_registry_progress(node->reg);
 		heap->rs_cindex = 0;
@@ -658,6 +661,7 @@ rescan(CustomScanState *css)
 {
 	CScanState *node = (CScanState *) css;
 
+	CSCAN_FAULT(CSCAN_FAULT_RESCAN);
 	leave(node, false);
 	node->rescanned = true;
 	if (node->scan && node->kind != CSCAN_WHOLE)

@@ -25,6 +25,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "fault.h"
 #include "shared/registry.h"
 
 /* How often a waiting scan looks whether the ABM is alive (ms). */
@@ -158,6 +159,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 		return NULL;
 
 	/* Everything that can fail comes before the shared state is touched. */
+	CSCAN_FAULT(CSCAN_FAULT_REGISTER);
 	reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
 	warm = cscan_in_buffers(cscan_relation_locator(rel), ranges[0].first) &&
 		cscan_in_buffers(cscan_relation_locator(rel), ranges[nranges - 1].end - 1);
@@ -210,6 +212,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	cscan_unlock();
 
 	wake_abm(latch);
+	CSCAN_FAULT(CSCAN_FAULT_REGISTERED);
 	return reg;
 }
 
@@ -273,9 +276,11 @@ cscan_registry_ticket(const CScanRegistration *reg)
 CScanRegistration *
 cscan_registry_join(const CScanTicket *ticket)
 {
-	CScanRegistration *reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
+	CScanRegistration *reg;
 	Latch	   *latch;
 
+	CSCAN_FAULT(CSCAN_FAULT_JOIN);
+	reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
 	reg->ticket = *ticket;
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
@@ -564,10 +569,13 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		if (done)
 			break;
 
+		CSCAN_FAULT(CSCAN_FAULT_ASLEEP);
+
 		/* The first round only prepares; what came before it is seen then. */
 		ConditionVariableTimedSleep(&scan->cv, round, wait_for_chunk);
 	}
 	ConditionVariableCancelSleep();
+	CSCAN_FAULT(CSCAN_FAULT_CHUNK);
 	return result;
 }
 
@@ -609,6 +617,7 @@ cscan_registry_leave(CScanRegistration *reg)
 	bool		last;
 	Latch	   *latch;
 
+	CSCAN_FAULT(CSCAN_FAULT_LEAVE);
 	dlist_delete(&reg->node);
 
 	cscan_lock();
@@ -637,6 +646,7 @@ cscan_registry_leave(CScanRegistration *reg)
 
 	pfree(reg);
 	wake_abm(latch);
+	CSCAN_FAULT(CSCAN_FAULT_LEFT);
 	if (last && latch != NULL)
 		wait_until_released(table, serial);
 }

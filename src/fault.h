@@ -1,0 +1,68 @@
+/*-------------------------------------------------------------------------
+ *
+ * fault.h
+ *		Places where tests can make something go wrong.
+ *
+ * Each step of a scan's life, in its own process and in the Active Buffer
+ * Manager, has a place: CSCAN_FAULT(place).  A superuser's setting
+ * cscan.debug_fault says what happens to whoever comes there:
+ *
+ *		PLACE ACTION [N]		only the N-th time (from 1) since it was set
+ *
+ *		error		an error
+ *		memory		the error that an allocation gives which fails
+ *		fatal		an error that ends the session
+ *		kill		the process is gone, as by SIGKILL
+ *		wait		it stays there until it is interrupted, or the configuration
+ *					is loaded anew; the log says that it has come
+ *
+ * No place is one where a lock of the scheduler's is held.  While the setting
+ * is empty a place costs a test of a variable.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_FAULT_H
+#define CSCAN_FAULT_H
+
+#include "postgres.h"
+
+typedef enum CScanFaultPlace
+{
+	CSCAN_FAULT_NONE,
+
+	/* A scan's own process, or one of its parallel workers */
+	CSCAN_FAULT_BEGIN,			/* before its first fetch */
+	CSCAN_FAULT_BITMAP,			/* its bitmap has been made, not yet copied */
+	CSCAN_FAULT_REGISTER,		/* before it registers */
+	CSCAN_FAULT_REGISTERED,		/* right after */
+	CSCAN_FAULT_JOIN,			/* a worker, before it joins */
+	CSCAN_FAULT_ASLEEP,			/* it is about to sleep until a chunk comes */
+	CSCAN_FAULT_CHUNK,			/* it has got a chunk */
+	CSCAN_FAULT_PAGE,			/* it has a page pinned */
+	CSCAN_FAULT_RESCAN,			/* it begins again */
+	CSCAN_FAULT_LEAVE,			/* before it leaves */
+	CSCAN_FAULT_LEFT,			/* it has left, and waits for the ABM */
+
+	/* The Active Buffer Manager */
+	CSCAN_FAULT_ABM_START,		/* it is there, and has done nothing yet */
+	CSCAN_FAULT_ABM_LOCKED,		/* it has a table's lock that nobody knows of */
+	CSCAN_FAULT_ABM_START_LOAD, /* it has decided on a load */
+	CSCAN_FAULT_ABM_READ,		/* in the middle of a load: what reads meets */
+	CSCAN_FAULT_ABM_LOADED,		/* a load is complete, and nobody knows */
+	CSCAN_FAULT_ABM_DROP,		/* before it drops a chunk */
+	CSCAN_FAULT_ABM_UNLOCK		/* chunks are dropped, the lock is held */
+} CScanFaultPlace;
+
+/* The place that is set; CSCAN_FAULT_NONE almost always. */
+extern int	cscan_fault_place;
+
+extern void cscan_fault_reached(void);
+extern void cscan_fault_init(void);
+
+#define CSCAN_FAULT(place) \
+	do { \
+		if (unlikely(cscan_fault_place == (place))) \
+			cscan_fault_reached(); \
+	} while (0)
+
+#endif							/* CSCAN_FAULT_H */

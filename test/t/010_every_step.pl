@@ -1,0 +1,235 @@
+# Something goes wrong at each step of a scan's life (src/fault.h): an error, no
+# memory, the end of the session or of the process, an interrupt or a timeout that
+# comes just then; in a scan's process, in a parallel worker, or in the Active
+# Buffer Manager.  Whoever it happens to gets its error, the others their right
+# answers, and nothing stays behind.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rows = 40000;
+my $right = "$rows|" . $rows * ($rows + 1) / 2;
+my $whole = 'SELECT count(*), sum(i) FROM t';
+
+my $node = new_node('steps', conf => "cscan.debug_fault = ''\n");
+make_table($node, 't', $rows);
+make_table($node, 'u', $rows);
+sql($node, 'CREATE INDEX ON t (k)');
+my $abm = wait_for_abm($node);
+my $gatekeeper = session($node, name => 'gatekeeper');
+
+### The setting itself
+
+foreach my $value ('chunk', 'chunk error x', 'chunk error 0', 'nowhere error', 'chunk nothing', 'chunk error 1 2')
+{
+	like(sql_fails($node, "SET cscan.debug_fault = '$value'"), qr/invalid value for parameter "cscan.debug_fault"/, "'$value' is not taken");
+}
+sql($node, 'CREATE ROLE somebody');
+like(sql_fails($node, q(SET ROLE somebody; SET cscan.debug_fault = 'chunk kill')), qr/permission denied to set parameter/,
+	'nor is anything from somebody else');
+
+### In the scan's own process
+
+# The query that comes to a place, and what it needs.
+my $bitmap = 'SELECT count(*), sum(i) FROM t WHERE k BETWEEN 0 AND 99';
+my $rescan = "SELECT sum(n), sum(s) FROM (VALUES (0), (0), (0)) x (x), LATERAL (SELECT count(*) n, sum(i) s FROM t WHERE i > x + 0) y";
+my $only_bitmaps = 'SET cscan.page_cost = 0; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off';
+my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
+  . 'SET max_parallel_workers_per_gather = 2';
+my %steps = (
+	(map { $_ => [ '', $whole ] } qw(begin register registered asleep chunk page leave left)),
+	bitmap => [ $only_bitmaps, $bitmap ],
+	rescan => [ 'SET enable_memoize = off', $rescan ],
+	join => [ "$parallel; SET parallel_leader_participation = off", $whole ]);
+
+# Two other scans, of this table and of another one, in the middle.
+sub bystanders
+{
+	my ($policy) = @_;
+	my @others = map { session($node, name => "bystander on $_", policy => $policy) } qw(t u);
+
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$others[0]->send(gated_query('t', $rows / 2, 1));
+	$others[1]->send(gated_query('u', $rows / 2, 1));
+	wait_waiting($node, 2) or die "the bystanders do not come to their gate\n";
+	return @others;
+}
+
+sub they_go_on
+{
+	my ($what, @others) = @_;
+	my $answers;
+
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	$answers = join(' ', map { $_->result . $_->err } @others);
+	is($answers, "$right $right", "$what: the others go on");
+	$_->quit foreach @others;
+	return;
+}
+
+# A session that meets its fate, the first time it comes there.
+sub victim
+{
+	my ($step, $policy, $action, $more) = @_;
+	my ($prepare, $query) = @{ $steps{$step} };
+	my $s = session($node, name => "$action at $step", policy => $policy);
+
+	$s->query("$prepare; SET cscan.debug_fault = '$step $action 1'; " . ($more || ''));
+	die $s->err if $s->err;
+	$s->send($query);
+	return $s;
+}
+
+my $turn = 0;
+foreach my $step (sort keys %steps)
+{
+	my ($policy, $other_policy) = @policies[ $turn % 4, ($turn + 1) % 4 ];
+	my @others = bystanders($other_policy);
+	my ($prepare, $query) = @{ $steps{$step} };
+	my $s;
+	$turn++;
+
+	# The session lives on, and the next query is right.
+	foreach my $way ([ error => qr/injected error at "$step"/ ], [ memory => qr/out of memory\nDETAIL:  Injected at "$step"/ ])
+	{
+		my ($action, $error) = @$way;
+		$s = victim($step, $policy, $action);
+		$s->result;
+		like($s->err, $error, "$step, $action: it is told");
+		is($s->query("RESET cscan.debug_fault; $query") . $s->err, $step eq 'rescan' ? 3 * $rows . '|' . 3 * $rows * ($rows + 1) / 2 : $right,
+			"$step, $action: then its query is right");
+		is(sql($node, 'SELECT count(*) FROM cscan_scans'), '2', "$step, $action: only the others are registered");
+	}
+
+	# It is gone.  (From a worker that is an error like any other.)
+	$s = victim($step, $policy, 'fatal');
+	$s->result;
+	like($s->err, qr/injected fatal error at "$step"/, "$step, fatal: it is told");
+
+	# It stays there until something else comes.  When it has left it does not listen.
+	unless ($step =~ /^le/)
+	{
+		$s = victim($step, $policy, 'wait', q(SET statement_timeout = '100ms'));
+		$s->result;
+		like($s->err, qr/canceling statement due to statement timeout/, "$step, timeout: it is told");
+		my $log = -s $node->logfile;
+		foreach my $how (qw(pg_cancel_backend pg_terminate_backend))
+		{
+			my $error = $how =~ /cancel/ ? qr/canceling statement due to user request/ : qr/terminating connection due to administrator command/;
+			$s = victim($step, $policy, 'wait');
+			$node->wait_for_log(qr/waits at "$step"/, $log);
+			sql($node, "SELECT $how(" . $s->pid . ')');
+			$s->result;
+			like($s->err, $error, "$step, $how: it is told");
+			$log = -s $node->logfile;
+		}
+	}
+	ok(poll($node, 'SELECT count(*) FROM cscan_scans', '2'), "$step: only the others are registered in the end");
+	they_go_on($step, @others);
+	nothing_left($node, $step, qw(t u));
+}
+
+# An idle transaction runs out of time in the middle of a scan.
+foreach my $policy (@policies)
+{
+	my $s = session($node, name => 'idle', policy => $policy);
+
+	$s->query(q(SET idle_in_transaction_session_timeout = '50ms'; BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; FETCH 3000 FROM c));
+	ok(poll($node, 'SELECT count(*) FROM pg_stat_activity WHERE pid = ' . $s->pid, '0'), "$policy: an idle transaction runs out of time");
+	nothing_left($node, "$policy, after that", 't');
+}
+
+### In the Active Buffer Manager
+
+sub set_fault
+{
+	my ($value) = @_;
+	$node->adjust_conf('postgresql.conf', 'cscan.debug_fault', "'$value'");
+	$node->reload;
+	return;
+}
+
+# Queries that come to their end whatever happens to it.
+sub others_do_well
+{
+	my ($what) = @_;
+	my @s = map { session($node, name => "$what, $_", policy => $_) } @policies;
+
+	$_->send("$whole; SELECT count(*), sum(i) FROM u") foreach @s;
+	is(join(' ', map { $_->result . $_->err } @s), join(' ', ("$right\n$right") x @s), "$what: all queries are right");
+	$_->quit foreach @s;
+	return;
+}
+
+foreach my $step (qw(abm-start abm-locked abm-start-load abm-read abm-loaded abm-drop abm-unlock))
+{
+	foreach my $action (qw(error memory fatal wait))
+	{
+		my $what = "$step, $action";
+		my $log = -s $node->logfile;
+
+		set_fault("$step $action");
+		if ($step eq 'abm-start')
+		{
+			my $old = abm_pid($node);
+			sql($node, "SELECT pg_terminate_backend($old)") if $old;
+		}
+		others_do_well($what);
+		ok($node->wait_for_log(qr/(njected.* at|waits at) "$step"/, $log), "$what: it has come there");
+		if ($action eq 'wait' && $step =~ /^abm-(locked|read|drop)$/)
+		{
+			sql($node, "SELECT pg_terminate_backend($_)") foreach grep { $_ } abm_pid($node);
+			others_do_well("$what, terminated");
+		}
+		set_fault('');
+		wait_for_abm($node);
+		others_do_well("$what, in the end");
+		nothing_left($node, $what, qw(t u));
+	}
+}
+
+### The process is gone: the server starts again, as for any of its processes
+
+sub starts_again
+{
+	my ($what) = @_;
+
+	ok(server_is_up($node), "$what: the server is there again");
+	wait_for_abm($node);
+	is(sql($node, $whole), $right, "$what: the answer is right");
+	nothing_left($node, $what, qw(t u));
+	return;
+}
+
+foreach my $step (qw(registered asleep page leave))
+{
+	my $s = victim($step, 'relevance', 'kill');
+	$s->result;
+	like($s->err, qr/server closed the connection unexpectedly/, "$step, kill: it is gone");
+	starts_again("$step, kill");
+}
+foreach my $step (qw(abm-start abm-locked abm-read abm-unlock))
+{
+	my $log = -s $node->logfile;
+	my $old = wait_for_abm($node);
+
+	set_fault("$step kill");
+	my $s = session($node, name => "$step, kill");
+	$s->send($step eq 'abm-start' ? "SELECT pg_terminate_backend($old); $whole" : $whole);
+	ok($node->wait_for_log(qr/terminated by signal 9/, $log), "$step, kill: it is gone");
+	set_fault('');
+	eval { $s->result; };
+	$s->quit;
+	starts_again("$step, kill");
+}
+
+$gatekeeper->quit;
+$node->stop;
+done_testing();
