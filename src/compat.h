@@ -298,14 +298,15 @@ cscan_buffer_has(Buffer buffer, RelFileLocator locator, BlockNumber block)
 
 /*
  * Unpin a buffer so that whoever needs a frame takes this one first, unless
- * somebody else uses it.
+ * somebody else uses it, or has: scans give a page one use, whatever they do.
  */
 static inline void
 cscan_release_unwanted(Buffer buffer)
 {
 	BufferDesc *desc = GetBufferDescriptor(buffer - 1);
 	CScanBufferState state = LockBufHdr(desc);
-	bool		ours = BUF_STATE_GET_REFCOUNT(state) == 1;
+	bool		ours = BUF_STATE_GET_REFCOUNT(state) == 1 &&
+		BUF_STATE_GET_USAGECOUNT(state) <= 1;
 
 #if PG_VERSION_NUM >= 190000
 	UnlockBufHdrExt(desc, state, 0, ours ? BUF_USAGECOUNT_MASK : 0, 0);

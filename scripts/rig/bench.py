@@ -62,6 +62,8 @@ def arguments():
     p.add_argument('--shared-buffers', type=size, help='(default 192MB, times the scale)')
     p.add_argument('--page-cache', type=size, help='that the server may use (default: as much as shared buffers)')
     p.add_argument('--direct-io', action='store_true', help='debug_io_direct=data: no page cache at all (16 and later)')
+    p.add_argument('--read-ahead', type=int, metavar='KB',
+                   help="of the kernel, for the disk; while this runs (default: the machine's; Linux has 128)")
     p.add_argument('--set', type=setting, action='append', default=[], metavar='NAME=VALUE', help='a further server setting')
     p.add_argument('--timeout', type=int, default=600, help='seconds after which a query counts as hung (default 600)')
     p.add_argument('--seed', type=int, default=1, help='of the order of the variants (default 1)')
@@ -100,6 +102,11 @@ def describe_limit(rig, a):
     return f'{a.bandwidth:g} MB/s (disk {rig.limit.disk}), {a.page_cache // MB} MB of page cache, by {rig.limit.kind}'
 
 
+def describe_read_ahead(rig):
+    kilobytes = rig.read_ahead.get()
+    return 'not known' if kilobytes is None else f'the kernel reads up to {kilobytes} kB ahead'
+
+
 class Estimate:
     """How long is left: a guess for what has not run yet, the mean of what has."""
 
@@ -131,7 +138,8 @@ def measure(a, report):
                 raise Failure(f'cscan was not built for PostgreSQL {major}; --variants postgres works without it')
             say('cscan was not built: the server runs without it')
         cluster.create()
-        settings = Settings(a.bandwidth * MB or None, a.shared_buffers, a.page_cache, a.direct_io, dict(a.set), a.timeout, a.seed)
+        settings = Settings(a.bandwidth * MB or None, a.shared_buffers, a.page_cache, a.direct_io, dict(a.set), a.timeout, a.seed,
+                            a.read_ahead)
         rig = Rig(cluster, settings, answers)
         try:
             report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version')
@@ -139,6 +147,7 @@ def measure(a, report):
                 facts = data.load(cluster, database)
                 report.facts[f'lineitem of {database}'] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
             report.facts['limit'] = describe_limit(rig, a)
+            report.facts['read-ahead'] = describe_read_ahead(rig)
             say(f'PostgreSQL {major}: limit: {report.facts["limit"]}')
             for name in a.experiment:
                 for run in range(1, a.runs * EXPERIMENTS[name].repeat + 1):
@@ -162,7 +171,7 @@ def brief(row):
     if row['bytes'] is not None:
         parts.append(f'{row["bytes"] / MB:.0f} MB read')
     if row['rate'] is not None:
-        parts.append(f'cscan at {row["rate"] / MB:.0f} MB/s')
+        parts.append(f'cscan at {row["rate"] / MB:.0f} MB/s, {row["delivered"]} chunks for {row["loaded"]} loads')
     if row['page_cache'] is not None:
         parts.append(f'page cache up to {row["page_cache"] / MB:.0f} MB')
     return ', '.join(parts)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from . import data
 from .cluster import DATABASE, Failure
-from .limits import MB, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
+from .limits import MB, ReadAhead, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
 from .progress import note
 from .workload import POLICIES, VARIANTS, AllQueries, FullScans, Ranges, check_plan, query, run_streams
 
@@ -132,18 +132,27 @@ class Settings:
     extra: dict             # server settings by name
     timeout: int            # seconds for a query
     seed: int
+    read_ahead: int | None = None   # kB; None: as it is
 
 
 class Rig:
     def __init__(self, cluster, settings, answers):
         self.cluster, self.settings, self.answers = cluster, settings, answers
         self.limit = open_limit(cluster.home)
+        self.read_ahead = ReadAhead(self.limit.disk)
+        if settings.read_ahead is not None:
+            try:
+                self.read_ahead.set(settings.read_ahead)
+            except OSError as error:
+                self.limit.release()
+                raise Failure(f'the read-ahead cannot be set: {error}')
         self.cscan = cluster.has_cscan
         self.random = random.Random(settings.seed)
 
     def close(self):
         self.cluster.close()
         self.limit.release()
+        self.read_ahead.release()
 
     def start(self, shared_buffers, bandwidth, page_cache):
         """A cold server under the limits, of which its planner knows. page_cache None: as much as there is."""
@@ -202,6 +211,7 @@ class Rig:
                 kinds.setdefault(kind, []).append(seconds)
             yield {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
                    'mean': statistics.mean(s for _, s in result.latencies), 'rate': reads.rate,
+                   'delivered': reads.delivered, 'loaded': reads.loaded,
                    'bytes': watch.bytes, 'page_cache': watch.page_cache, 'latencies': result.latencies,
                    **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
 
@@ -275,12 +285,12 @@ class Reads:
     """What cscan reads under a policy while a run lasts.  Invariant: it delivers chunks, or the run was in vain.
 
     rate is in bytes a second, from the first load to the end of the run: planning and what finds the rows are left out.
-    Without a policy, or a load, it is None.
+    delivered and loaded are numbers of chunks.  Without a policy, or a load, they are None.
     """
 
     def __init__(self, cluster, database, policy):
         self.cluster, self.database, self.policy = cluster, database, policy
-        self.first = self.rate = None
+        self.first = self.rate = self.delivered = self.loaded = None
         self.stop = threading.Event()
 
     def count(self, measure):
@@ -309,4 +319,5 @@ class Reads:
                 if not kind and not self.count('chunks_delivered'):
                     raise Failure(f'with policy {self.policy} no query was given a chunk by cscan')
                 if not kind and self.first:
+                    self.delivered, self.loaded = self.count('chunks_delivered'), self.count('chunks_loaded')
                     self.rate = (self.count('blocks_read') - self.first[1]) * BLOCK / (end - self.first[0])

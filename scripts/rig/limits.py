@@ -16,6 +16,8 @@ Invariant: only processes that are started through wrap() are in the group, and 
     limit.page_cache()                           bytes of page cache that the group holds, None if unknown
     limit.release()                              processes that still run leave the group, and the group is removed
 
+    ReadAhead(limit.disk)                        the kernel's read-ahead: get(), set(kilobytes), release()
+
     touch_shared_memory(limit)                   makes a server's shared memory resident and returns its size
     drop_page_cache(directory)                   the files of a directory leave the page cache
     use_free_memory()                            the machine's free memory is really there
@@ -52,6 +54,26 @@ def mounts(fstype):
 def write(path, text):
     with open(path, 'w') as f:
         f.write(text)
+
+
+class ReadAhead:
+    """How far the kernel reads ahead on a disk, in kB.  What was there before comes back in release()."""
+
+    def __init__(self, disk):
+        self.path = Path(f'/sys/dev/block/{disk}/queue/read_ahead_kb')
+        self.before = self.get()
+
+    def get(self):
+        """None if that is not known."""
+        return int(self.path.read_text()) if self.path.exists() else None
+
+    def set(self, kilobytes):
+        """OSError if it cannot be changed."""
+        write(self.path, str(kilobytes))
+
+    def release(self):
+        if self.get() != self.before:
+            self.set(self.before)
 
 
 class NoLimit:

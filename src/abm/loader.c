@@ -23,8 +23,8 @@
  *
  * Blocks that were in memory before are left as they were found.  Blocks that
  * the ABM read and nobody wants are unpinned with no usage to their name, so
- * that they go before anybody else's; and when their slot is given up they
- * become the very next frames to be reused.
+ * that they go before anybody else's, unless somebody has used one for itself;
+ * and when their slot is given up they become the very next frames to be reused.
  *
  *-------------------------------------------------------------------------
  */

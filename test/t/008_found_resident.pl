@@ -1,5 +1,6 @@
 # Blocks that are in shared buffers when the ABM loads their chunk are left as
-# they were found: a hot page stays as hot as it was, and gets no hotter.
+# they were found: a hot page stays as hot as it was, and gets no hotter.  And
+# those that it has loaded stay as hot as others make them meanwhile.
 
 use strict;
 use warnings;
@@ -28,6 +29,19 @@ my $loaded = stat_sum($node, 'blocks_read');
 is(sql($node, 'SELECT count(*) FROM t'), '12000', 'a scan of the table');
 cmp_ok(stat_sum($node, 'blocks_read'), '>', $loaded, 'the ABM loads it');
 is(sql($node, $usage), $before, 'the four blocks have the usage count that they had');
+
+# The ABM loads them, and then they become hot, while a scan is under way.
+$node->restart;
+wait_for_abm($node);
+# It ambles around there, and takes a page often enough not to count as stalled.
+my $scan = session($node, name => 'scan', policy => 'attach');
+$scan->send(q(SELECT count(*) FROM t WHERE CASE WHEN i BETWEEN 380 * 18 AND 408 * 18 AND i % 18 = 0 THEN slow(0.1) ELSE true END));
+ok(poll($node, q(SELECT count(*) FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('t')
+	AND relblocknumber BETWEEN 400 AND 403 AND pinning_backends > 0), '4'), 'the ABM has loaded four blocks');
+sql($node, "SELECT count(*) FROM t WHERE ctid = ANY (ARRAY[$tids]::tid[])") foreach 1 .. 2;
+is(sql($node, $usage), $before, 'two uses beside the scan\'s');
+is($scan->result, '12000', 'the scan ends');
+is(sql($node, $usage), $before, 'and leaves them as often used');
 
 $node->stop;
 done_testing();
