@@ -26,6 +26,7 @@
 #include "optimizer/planner.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
+#include "storage/lock.h"
 #include "storage/proc.h"
 #include "storage/smgr.h"
 #include "tcop/tcopprot.h"
@@ -365,6 +366,17 @@ cscan_check_permissions(PlannedStmt *stmt)
 	ExecCheckRTPerms(stmt->rtable, true);
 #else
 	ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
+#endif
+}
+
+/* 18: a lock that cannot be had may be logged */
+static inline bool
+cscan_try_session_lock(const LOCKTAG *tag, LOCKMODE mode)
+{
+#if PG_VERSION_NUM >= 180000
+	return LockAcquireExtended(tag, mode, true, true, false, NULL, false) != LOCKACQUIRE_NOT_AVAIL;
+#else
+	return LockAcquireExtended(tag, mode, true, true, false, NULL) != LOCKACQUIRE_NOT_AVAIL;
 #endif
 }
 

@@ -127,7 +127,7 @@ define_server_settings(void)
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.max_scans",
 							"Sets how many cooperative scans can be registered at one time.",
-							"Further scans run as plain scans.",
+							"A further scan takes the place of one that is idle, or runs as a plain scan.",
 							&cscan_max_scans,
 							128, 1, 10000,
 							PGC_POSTMASTER,

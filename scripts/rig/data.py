@@ -3,7 +3,7 @@
     cscan    lineitem alone, in the order of its key, with no index on it
     tpch     all eight tables with keys and indexes, lineitem in the order of l_shipdate
 
-    load(cluster, database)    the database is there, frozen, analysed and checkpointed; returns what is known of it: scale,
+    load(cluster, database)    the database is there, as its SQL says, and frozen, analysed and checkpointed; returns what is known of it: scale,
                                bytes and rows of lineitem, days: its part i of 100 of equal size is [days[i], days[i + 1])
     load_hot(cluster)          table "hot": the first 400 MB or so of lineitem; the server must be running; returns its bytes
 """
@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 from .cluster import Failure
@@ -39,7 +40,7 @@ def generator(table, scale):
 
 def load(cluster, database):
     known = json.loads(cluster.loaded.read_text()) if cluster.loaded.exists() else {}
-    if database not in known:
+    if known.get(database, {}).get('sql') != checksum(database):
         say(f'PostgreSQL {cluster.major}: loading database {database} of scale {cluster.scale:g}')
         cluster.start(LOADING)
         try:
@@ -48,7 +49,7 @@ def load(cluster, database):
                 connection.execute(f'CREATE DATABASE {database}')
             with cluster.connect(dbname=database) as connection:
                 fill(connection, database, cluster.scale)
-                facts = dict(zip(('rows', 'bytes', 'days'), connection.execute(FACTS).fetchone()), scale=cluster.scale)
+                facts = dict(zip(('rows', 'bytes', 'days'), connection.execute(FACTS).fetchone()), scale=cluster.scale, sql=checksum(database))
         finally:
             cluster.stop()
         os.sync()                               # the load did not sync, and only clean pages leave the page cache
@@ -56,6 +57,11 @@ def load(cluster, database):
         cluster.loaded.write_text(json.dumps(known))
         say(f'PostgreSQL {cluster.major}: lineitem has {facts["rows"]:,} rows in {facts["bytes"] // MB} MB')
     return known[database]
+
+
+def checksum(database):
+    """Of the SQL that a database is made by: where that has changed it is made anew."""
+    return zlib.crc32(b''.join((SQL / name).read_bytes() for name in ('tables.sql', 'indexes.sql')[:1 + (database == TPCH)]))
 
 
 def fill(connection, database, scale):

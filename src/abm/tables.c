@@ -36,7 +36,10 @@ cscan_tables_init(void)
 	locks = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanTableLocks) * cscan_max_scans);
 }
 
-/* Take the locks, or none of them if one cannot be had at once. */
+/*
+ * Take the locks, or none of them if one cannot be had at once, be it that the
+ * lock table is full.
+ */
 bool
 cscan_tables_lock(int table, Oid dbid, Oid relid)
 {
@@ -46,9 +49,9 @@ cscan_tables_lock(int table, Oid dbid, Oid relid)
 	SET_LOCKTAG_OBJECT(l->database, InvalidOid, DatabaseRelationId, dbid, 0);
 	SET_LOCKTAG_RELATION(l->relation, dbid, relid);
 
-	if (LockAcquire(&l->database, AccessShareLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
+	if (!cscan_try_session_lock(&l->database, AccessShareLock))
 		return false;
-	if (LockAcquire(&l->relation, AccessShareLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
+	if (!cscan_try_session_lock(&l->relation, AccessShareLock))
 	{
 		LockRelease(&l->database, AccessShareLock, true);
 		return false;

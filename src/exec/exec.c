@@ -246,6 +246,72 @@ begin_chunks(CScanState *node)
 	return true;
 }
 
+/*
+ * While it was stalled the scan has lost its place to another one.  Register
+ * anew what is left; where that cannot be, this process reads it in order.
+ */
+static void
+register_rest(CScanState *node)
+{
+	uint32		ndone = bms_num_members(node->done);
+	CScanRange *left = MemoryContextAlloc(node->context, sizeof(CScanRange) * (node->nranges + ndone));
+	uint32		nleft = 0;
+
+	for (uint32 i = 0; i < node->nranges; i++)
+	{
+		BlockNumber end;
+
+		for (BlockNumber block = node->ranges[i].first; block < node->ranges[i].end; block = end)
+		{
+			uint32		chunk = block / node->chunk_blocks;
+
+			end = Min(node->ranges[i].end - chunk * node->chunk_blocks, node->chunk_blocks) +
+				chunk * node->chunk_blocks;
+			if (bms_is_member((int) chunk, node->done))
+				continue;
+			if (nleft > 0 && left[nleft - 1].end == block)
+				left[nleft - 1].end = end;
+			else
+			{
+				left[nleft].first = block;
+				left[nleft++].end = end;
+			}
+		}
+	}
+	node->ranges = left;
+	node->nranges = nleft;
+
+	cscan_exec_leave(node);
+	if (synchronize_seqscans && nleft > 0 && nleft <= CSCAN_MAX_RANGES)
+		node->reg = cscan_registry_register(node->css.ss.ss_currentRelation, node->nblocks,
+											left, nleft, ndone * node->chunk_blocks,
+											node->policy, false);
+	if (node->reg && cscan_registry_chunk_blocks(node->reg) != node->chunk_blocks)
+		cscan_exec_leave(node);
+	node->alone = (node->reg == NULL);
+}
+
+/* The next chunk of what is left, for this process to read; false if there is none. */
+static bool
+take_alone(CScanState *node, uint32 *chunk)
+{
+	uint64		end;
+
+	if (!node->alone || node->nranges == 0)
+		return false;
+	*chunk = node->ranges->first / node->chunk_blocks;
+	end = ((uint64) *chunk + 1) * node->chunk_blocks;
+	while (node->nranges > 0 && node->ranges->end <= end)
+	{
+		node->ranges++;
+		node->nranges--;
+	}
+	if (node->nranges > 0 && node->ranges->first < end)
+		node->ranges->first = (BlockNumber) end;
+	node->counts.self++;
+	return true;
+}
+
 /* Go on to the next chunk; false if there is none left. */
 static bool
 next_chunk(CScanState *node)
@@ -274,7 +340,7 @@ next_chunk(CScanState *node)
 		}
 	}
 	if (node->reg == NULL)
-		return node->parallel && cscan_parallel_take(node, &chunk) &&
+		return (node->parallel ? cscan_parallel_take(node, &chunk) : take_alone(node, &chunk)) &&
 			set_chunk(node, chunk);
 
 	how = cscan_registry_next(node->reg, &chunk, &node->counts.waited);
@@ -298,6 +364,9 @@ next_chunk(CScanState *node)
 		case CSCAN_SELF_READ:
 			node->counts.self++;
 			break;
+		case CSCAN_LOST:
+			register_rest(node);
+			return next_chunk(node);
 	}
 	if (node->parallel)
 		cscan_parallel_count(node);
@@ -649,6 +718,7 @@ leave(CScanState *node, bool for_good)
 	bms_free(node->done);
 	node->done = NULL;
 	node->begun = false;
+	node->alone = false;
 	node->finished = false;
 	node->recheck_page = false;
 	if (!node->parallel)

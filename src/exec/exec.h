@@ -91,6 +91,8 @@ typedef struct CScanState
 	uint32		chunk_blocks;
 	uint32		nchunks;
 	Bitmapset  *done;			/* chunks that have been taken */
+	bool		alone;			/* it takes the rest of "ranges", chunk by
+								 * chunk, without a registration */
 
 	/* The chunk being read */
 	BlockNumber next_block;

@@ -8,6 +8,9 @@
  * go of its resources, which is before its locks go: the relation's lock
  * vouches for the registration, and the registration for what the ABM holds.
  *
+ * A scan that is stalled may lose its place to one that has none, so whatever
+ * its owner does begins with a look whether it still has it.
+ *
  * A process that has joined a scan holds only its place as a helper.  That place
  * outlives the scan: who joined gives it back by itself.
  *
@@ -140,6 +143,66 @@ begin_scan(int scan, uint32 read_before, uint64 now)
 	cscan_shared->stats[interest->policy].scans++;
 }
 
+/*
+ * Has the scan of an owner lost its place, or that of a helper gone?  Call with
+ * the lock held.
+ */
+static bool
+is_over(const CScanRegistration *reg)
+{
+	if (reg->helper == CSCAN_NONE)
+		return cscan_scans[reg->ticket.scan].serial != reg->ticket.scan_serial;
+	return cscan_pool.helpers[reg->helper].scan == CSCAN_NONE;
+}
+
+/*
+ * Take a scan out of the shared state; call with the lock held.  Returns whether
+ * the ABM has still to let go of its table, of which it was the last scan.
+ */
+static bool
+remove_scan(int scan)
+{
+	int			table = cscan_pool.scans[scan].table;
+
+	cscan_scans[scan].pid = 0;
+	cscan_scans[scan].serial = cscan_shared->next_serial++;
+	if (cscan_pool.scans[scan].nhelpers > 0)
+		ConditionVariableBroadcast(&cscan_scans[scan].cv);
+	cscan_pool_unregister(&cscan_pool, scan);
+	if (cscan_pool.tables[table].nscans > 0)
+		return false;
+	if (cscan_tables[table].lock_state != CSCAN_TABLE_WANTED)
+		return true;
+
+	/* The ABM has never held anything of it, or has let go of it. */
+	cscan_pool_remove_table(&cscan_pool, table);
+	return false;
+}
+
+/*
+ * Have room for another scan: if there is none, the scan that has been stalled
+ * for longest goes.  Call with the lock held.
+ */
+static void
+make_place(void)
+{
+	int			victim = CSCAN_NONE;
+
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		const CScanInterest *interest = &cscan_pool.scans[i];
+
+		if (interest->table == CSCAN_NONE)
+			return;
+		if (interest->stalled && !interest->blocked && !cscan_scans[i].joinable &&
+			(victim == CSCAN_NONE ||
+			 cscan_scans[i].last_change < cscan_scans[victim].last_change))
+			victim = i;
+	}
+	if (victim != CSCAN_NONE)
+		(void) remove_scan(victim);
+}
+
 CScanRegistration *
 cscan_registry_register(Relation rel, BlockNumber nblocks,
 						const CScanRange *ranges, uint32 nranges,
@@ -165,6 +228,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 		cscan_in_buffers(cscan_relation_locator(rel), ranges[nranges - 1].end - 1);
 
 	cscan_lock();
+	make_place();
 	table = find_table(rel);
 	if (table == CSCAN_NONE)
 		table = add_table(rel, nblocks);
@@ -192,6 +256,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	cscan_scans[scan].pid = MyProcPid;
 	cscan_scans[scan].roleid = GetUserId();
 	cscan_scans[scan].serial = cscan_shared->next_serial++;
+	cscan_scans[scan].joinable = later;
 	cscan_scans[scan].last_progress = 0;
 	pg_atomic_write_u32(&cscan_scans[scan].progress, 0);
 
@@ -219,12 +284,15 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 void
 cscan_registry_rest(CScanRegistration *reg)
 {
-	Latch	   *latch;
+	Latch	   *latch = NULL;
 
 	cscan_lock();
-	cscan_pool_again(&cscan_pool, reg->ticket.scan, cscan_pool.scans[reg->ticket.scan].nblocks,
-					 NULL, 0, cscan_now());
-	latch = abm_to_wake();
+	if (!is_over(reg))
+	{
+		cscan_pool_again(&cscan_pool, reg->ticket.scan,
+						 cscan_pool.scans[reg->ticket.scan].nblocks, NULL, 0, cscan_now());
+		latch = abm_to_wake();
+	}
 	cscan_unlock();
 	wake_abm(latch);
 }
@@ -241,6 +309,11 @@ cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
 		return false;
 
 	cscan_lock();
+	if (is_over(reg))
+	{
+		cscan_unlock();
+		return false;
+	}
 	cscan_pool_again(&cscan_pool, reg->ticket.scan, nblocks, ranges, nranges, now);
 	reg->nchunks = cscan_pool.scans[reg->ticket.scan].needed;
 	begin_scan(reg->ticket.scan, read_before, now);
@@ -342,15 +415,9 @@ cscan_registry_progress(CScanRegistration *reg)
 {
 	pg_atomic_uint32 *progress = &cscan_scans[reg->ticket.scan].progress;
 
-	pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
-}
-
-/* Has the scan's owner left?  Call with the lock held. */
-static bool
-is_over(const CScanRegistration *reg)
-{
-	return reg->helper != CSCAN_NONE &&
-		cscan_pool.helpers[reg->helper].scan == CSCAN_NONE;
+	/* Whose place it is now is looked at without the lock: it hardly matters. */
+	if (cscan_scans[reg->ticket.scan].serial == reg->ticket.scan_serial)
+		pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
 }
 
 /* Does another process of the same scan wait?  Call with the lock held. */
@@ -421,7 +488,7 @@ stall_others(const CScanRegistration *reg)
 		const CScanRegistration *other = dlist_container(CScanRegistration, node, iter.cur);
 
 		/* Helpers, here or elsewhere, may go on. */
-		if (other->helper == CSCAN_NONE && other->ticket.scan != reg->ticket.scan &&
+		if (other->helper == CSCAN_NONE && !is_over(other) && other->ticket.scan != reg->ticket.scan &&
 			cscan_pool.scans[other->ticket.scan].nhelpers == 0)
 			cscan_pool.scans[other->ticket.scan].stalled = true;
 	}
@@ -505,7 +572,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		{
 			cscan_unlock();
 			ConditionVariableCancelSleep();
-			return CSCAN_FINISHED;
+			return reg->helper == CSCAN_NONE ? CSCAN_LOST : CSCAN_FINISHED;
 		}
 		slot = cscan_pool_choose(&cscan_pool, reg->ticket.scan, reg->helper, now);
 		if (slot != CSCAN_NONE)
@@ -630,17 +697,7 @@ cscan_registry_leave(CScanRegistration *reg)
 		wake_abm(latch);
 		return;
 	}
-	cscan_scans[reg->ticket.scan].pid = 0;
-	if (cscan_pool.scans[reg->ticket.scan].nhelpers > 0)
-		ConditionVariableBroadcast(&cscan_scans[reg->ticket.scan].cv);
-	cscan_pool_unregister(&cscan_pool, reg->ticket.scan);
-	last = cscan_pool.tables[table].nscans == 0;
-	if (last && cscan_tables[table].lock_state == CSCAN_TABLE_WANTED)
-	{
-		/* The ABM has never held anything of it. */
-		cscan_pool_remove_table(&cscan_pool, table);
-		last = false;
-	}
+	last = !is_over(reg) && remove_scan(reg->ticket.scan);
 	latch = last ? cscan_shared->abm_latch : abm_to_wake();
 	cscan_unlock();
 

@@ -34,15 +34,20 @@ typedef enum CScanDelivery
 	CSCAN_FINISHED,				/* there is none left */
 	CSCAN_RESIDENT,				/* it was there already */
 	CSCAN_LOADED,				/* the ABM loaded it for this scan */
-	CSCAN_SELF_READ				/* the scan must read it itself */
+	CSCAN_SELF_READ,			/* the scan must read it itself */
+	CSCAN_LOST					/* none: the scan has lost its place */
 } CScanDelivery;
 
 /*
  * Register a scan of these ranges of a relation's first nblocks blocks; they
  * are in order and do not touch each other.  So many blocks have been read
  * before, which only the views tell.  With "later" the scan does not
- * count before somebody asks for a chunk.  NULL if that is not possible, or of
- * no use: then the scan reads for itself.
+ * count before somebody asks for a chunk, and others may join it.  NULL if that
+ * is not possible, or of no use: then the scan reads for itself.
+ *
+ * Where there is no room for another scan, one that is stalled loses its place,
+ * but none that others may have joined.  It is told when it next asks for a
+ * chunk; then it may leave, and register what is left.
  */
 extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblocks,
 												  const CScanRange *ranges, uint32 nranges,
@@ -52,7 +57,7 @@ extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblo
 /*
  * A scan that is likely to be begun again rests meanwhile: it stays registered
  * and wants nothing.  Again is register for such a scan; false if it must leave
- * and register anew.
+ * and register anew, as when it has lost its place.
  */
 extern void cscan_registry_rest(CScanRegistration *reg);
 extern bool cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,

@@ -70,6 +70,7 @@ typedef struct CScanSharedScan
 	Oid			roleid;
 	uint64		serial;			/* tells one use of this entry from the next */
 	uint32		chunks_total;	/* wanted at first */
+	bool		joinable;		/* other processes may read for it */
 
 	/* Changed under the lock. */
 	uint32		chunks_done;	/* handed out or taken */

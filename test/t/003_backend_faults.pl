@@ -196,6 +196,77 @@ $gatekeeper->query('SELECT pg_advisory_lock(1)');
 	nothing_left($node, 'after six cursors', 't', 'u');
 }
 
+### Those that are idle lose their place to those that work
+
+{
+	my %cursor_on = (
+		'all of t' => 'SELECT i FROM t', 'all of u' => 'SELECT i FROM u',
+		'a range of TIDs' => q(SELECT i FROM t WHERE ctid > '(10,3)' AND ctid < '(2000,1)'),
+		'a bitmap' => 'SELECT i FROM t WHERE k BETWEEN 3 AND 60 AND k <> 11');
+	my %answer = map { $_ => sql($node, "SELECT count(*), sum(i) FROM ($cursor_on{$_}) x") } keys %cursor_on;
+	my $s = session($node, name => 'one that works');
+
+	sql($node, 'CREATE INDEX t_k ON t (k)');
+	foreach my $policy (@policies)
+	{
+		my @idle = map { [ $_, session($node, name => "an idle cursor on $_", policy => $policy) ] } sort keys %cursor_on;
+		foreach my $pair (@idle)
+		{
+			my ($what, $c) = @$pair;
+			$c->query('SET cscan.page_cost = 0; SET enable_indexscan = off; SET enable_seqscan = off') if $what eq 'a bitmap';
+			# Past what a cursor reads before it is registered.
+			$c->query("BEGIN; CREATE TEMP TABLE seen (i int); DECLARE c CURSOR FOR $cursor_on{$what}");
+			$c->query(q(DO $$ DECLARE c refcursor := 'c'; r int; BEGIN
+				FOR n IN 1..9000 LOOP FETCH c INTO r; INSERT INTO seen VALUES (r); END LOOP; END $$));
+		}
+		is(sql($node, 'SELECT count(*) FROM cscan_scans'), '2', "$policy: four cursors have two places");
+		# They count as idle a moment later.
+		ok(poll($node, 'SELECT count(*) FROM cscan_chunks', '0'), "$policy: nothing is held for them");
+		my $scans = stat_sum($node, 'scans');
+		$s->query("SET cscan.policy = $policy");
+		is($s->query('SELECT count(*), sum(i) FROM u'), $right, "$policy: a query beside them is right");
+		is(stat_sum($node, 'scans'), $scans + 1, "$policy: and has got a place");
+		foreach my $pair (@idle)
+		{
+			my ($what, $c) = @$pair;
+			$c->query(q(DO $$ DECLARE c refcursor := 'c'; r int; BEGIN
+				LOOP FETCH c INTO r; EXIT WHEN NOT FOUND; INSERT INTO seen VALUES (r); END LOOP; END $$));
+			is($c->query('SELECT count(*), sum(i) FROM seen') . $c->err, $answer{$what}, "$policy: a cursor on $what has all of its rows, once");
+			$c->quit;
+		}
+		nothing_left($node, "$policy, after idle cursors", 't', 'u');
+	}
+	sql($node, 'DROP INDEX t_k');
+	$s->quit;
+}
+
+### The lock table is full
+
+{
+	my $hog = session($node, name => 'hog');
+	my @scans = map { session($node, name => $_, policy => $_) } @policies;
+
+	$abm = abm_pid($node);
+	# What a session looks up for its first query takes locks, too.
+	is($_->query('SELECT count(*), sum(i) FROM t'), $right, "$_->{name}: right at first") foreach @scans;
+	$hog->query(q(DO $$ BEGIN FOR i IN 1..1000000 LOOP PERFORM pg_advisory_lock(7, i); END LOOP;
+		EXCEPTION WHEN out_of_memory THEN NULL; END $$));
+	$hog->query(q(DO $$ BEGIN FOR i IN 1..1000000 LOOP
+		BEGIN PERFORM pg_advisory_lock(8, i); EXCEPTION WHEN out_of_memory THEN EXIT; END; END LOOP; END $$));
+	like($hog->query('SELECT pg_advisory_lock(9, 1)') . $hog->err, qr/out of shared memory/, 'there is no room for another lock');
+	foreach my $s (@scans)
+	{
+		is($s->query('SELECT count(*), sum(i) FROM t') . $s->err, $right, "$s->{name}: right without a lock of the ABM's");
+	}
+	$hog->query('SELECT pg_advisory_unlock_all()');
+	is(abm_pid($node), $abm, 'the ABM is the same');
+	my $before = stat_sum($node, 'chunks_loaded');
+	is($scans[0]->query('SELECT count(*), sum(i) FROM t'), $right, 'right when there is room again');
+	cmp_ok(stat_sum($node, 'chunks_loaded'), '>', $before, 'and the ABM loads');
+	$_->quit foreach ($hog, @scans);
+	nothing_left($node, 'after a full lock table', 't');
+}
+
 ### A corrupt page
 
 my $path = $node->data_dir . '/' . sql($node, q(SELECT pg_relation_filepath('u')));

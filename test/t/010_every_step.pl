@@ -44,10 +44,13 @@ my $only_bitmaps = 'SET cscan.page_cost = 0; SET enable_seqscan = off; SET enabl
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
   . 'SET max_parallel_workers_per_gather = 2';
 my %steps = (
-	(map { $_ => [ '', $whole ] } qw(begin register registered asleep chunk page leave left)),
-	bitmap => [ $only_bitmaps, $bitmap ],
-	rescan => [ 'SET enable_memoize = off', $rescan ],
-	join => [ "$parallel; SET parallel_leader_participation = off", $whole ]);
+	(map { $_ => [ $_, '', $whole ] } qw(begin register registered asleep chunk page leave left)),
+	bitmap => [ 'bitmap', $only_bitmaps, $bitmap ],
+	rescan => [ 'rescan', 'SET enable_memoize = off', $rescan ],
+	worker => [ 'join', "$parallel; SET parallel_leader_participation = off", $whole ],
+	'worker at its first chunk' => [ 'chunk', "$parallel; SET parallel_leader_participation = off", $whole ],
+	'worker in the middle of a bitmap scan' => [ 'page', "$parallel; $only_bitmaps; SET parallel_leader_participation = off", $bitmap, 300 ],
+	'leader that makes a bitmap' => [ 'bitmap', "$parallel; $only_bitmaps", $bitmap ]);
 
 # Two other scans, of this table and of another one, in the middle.
 sub bystanders
@@ -74,14 +77,14 @@ sub they_go_on
 	return;
 }
 
-# A session that meets its fate, the first time it comes there.
+# A session that meets its fate, the first time it comes there, or the time that is said.
 sub victim
 {
 	my ($step, $policy, $action, $more) = @_;
-	my ($prepare, $query) = @{ $steps{$step} };
+	my ($place, $prepare, $query, $number) = @{ $steps{$step} };
 	my $s = session($node, name => "$action at $step", policy => $policy);
 
-	$s->query("$prepare; SET cscan.debug_fault = '$step $action 1'; " . ($more || ''));
+	$s->query("$prepare; SET cscan.debug_fault = '$place $action " . ($number || 1) . "'; " . ($more || ''));
 	die $s->err if $s->err;
 	$s->send($query);
 	return $s;
@@ -92,12 +95,12 @@ foreach my $step (sort keys %steps)
 {
 	my ($policy, $other_policy) = @policies[ $turn % 4, ($turn + 1) % 4 ];
 	my @others = bystanders($other_policy);
-	my ($prepare, $query) = @{ $steps{$step} };
+	my ($place, $prepare, $query) = @{ $steps{$step} };
 	my $s;
 	$turn++;
 
 	# The session lives on, and the next query is right.
-	foreach my $way ([ error => qr/injected error at "$step"/ ], [ memory => qr/out of memory\nDETAIL:  Injected at "$step"/ ])
+	foreach my $way ([ error => qr/injected error at "$place"/ ], [ memory => qr/out of memory\nDETAIL:  Injected at "$place"/ ])
 	{
 		my ($action, $error) = @$way;
 		$s = victim($step, $policy, $action);
@@ -111,10 +114,10 @@ foreach my $step (sort keys %steps)
 	# It is gone.  (From a worker that is an error like any other.)
 	$s = victim($step, $policy, 'fatal');
 	$s->result;
-	like($s->err, qr/injected fatal error at "$step"/, "$step, fatal: it is told");
+	like($s->err, qr/injected fatal error at "$place"/, "$step, fatal: it is told");
 
 	# It stays there until something else comes.  When it has left it does not listen.
-	unless ($step =~ /^le/)
+	unless ($place =~ /^le/)
 	{
 		$s = victim($step, $policy, 'wait', q(SET statement_timeout = '100ms'));
 		$s->result;
@@ -124,7 +127,7 @@ foreach my $step (sort keys %steps)
 		{
 			my $error = $how =~ /cancel/ ? qr/canceling statement due to user request/ : qr/terminating connection due to administrator command/;
 			$s = victim($step, $policy, 'wait');
-			$node->wait_for_log(qr/waits at "$step"/, $log);
+			$node->wait_for_log(qr/waits at "$place"/, $log);
 			sql($node, "SELECT $how(" . $s->pid . ')');
 			$s->result;
 			like($s->err, $error, "$step, $how: it is told");
