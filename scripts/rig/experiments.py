@@ -90,6 +90,8 @@ EXPERIMENTS = {
     'workers4': Streams('four FAST scans of all of it, started 1 s apart, without and with two parallel workers each',
                         Ranges(4, (100,)), variants=('relevance', 'relevance-workers'), reference=('relevance',),
                         memory=3 * PER_BACKEND),
+    'idle4': Streams('four FAST scans of all of it, started 1 s apart, alone and beside 200 clients that have stopped in the middle',
+                     Ranges(4, (100,)), variants=('relevance', 'relevance-idle'), reference=('relevance',)),
     'tpch1': Streams('the 22 queries of TPC-H, one after the other', AllQueries(1), free=DEFAULTS, memory=PER_QUERY,
                      long=True),
     'tpch4': Streams('four streams at one time of the 22 queries of TPC-H, each in its own order', AllQueries(4), delay=0.0,
@@ -115,6 +117,7 @@ TARGETS = {
     ('ranges16-mix', 'relevance', 'postgres'): {'stream': 0.27, 'bytes': 0.35},
     ('ranges16-mix', 'relevance', 'brin'): {'stream': 0.45, 'bytes': 0.55},
     ('workers4', 'relevance-workers', 'relevance'): {'bytes': 1.2},
+    ('idle4', 'relevance-idle', 'relevance'): {'seconds': 1.05, 'stream': 1.05},
     ('tpch4', 'relevance', 'postgres'): {'seconds': 0.85},
 }
 
@@ -154,7 +157,7 @@ class Rig:
         self.limit.release()
         self.read_ahead.release()
 
-    def start(self, shared_buffers, bandwidth, page_cache):
+    def start(self, shared_buffers, bandwidth, page_cache, **more):
         """A cold server under the limits, of which its planner knows. page_cache None: as much as there is."""
         self.cluster.stop()
         drop_page_cache(self.cluster.data)
@@ -166,7 +169,7 @@ class Rig:
         if self.settings.direct_io:
             options['debug_io_direct'] = 'data'
         self.limit.apply(None, None)
-        self.cluster.start({**options, **self.settings.extra}, self.limit)
+        self.cluster.start({**options, **more, **self.settings.extra}, self.limit)
         if not bandwidth:
             use_free_memory()
         shared = touch_shared_memory(self.limit) if page_cache else None
@@ -198,7 +201,8 @@ class Rig:
             variant = VARIANTS[name]
             plan = '' if name in experiment.free else variant.plan
             streams = experiment.work.streams(facts, random.Random(self.settings.seed))
-            self.start(self.settings.shared_buffers, bandwidth, self.settings.page_cache + len(streams) * experiment.memory)
+            self.start(self.settings.shared_buffers, bandwidth, self.settings.page_cache + len(streams) * experiment.memory
+                       + variant.idle * PER_BACKEND, max_connections=50 + variant.idle)
             self.prepare(experiment.database, variant.hidden)
             watch, reads = Watch(self.cluster.major, name, self.limit), Reads(self.cluster, experiment.database, variant.policy)
             with watch, reads:

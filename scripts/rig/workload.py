@@ -94,6 +94,7 @@ class Variant:
     policy: str = ''            # of cscan; none: PostgreSQL's own scans
     hidden: str = ''            # an index that the planner does not get to see
     extra: dict = field(default_factory=dict)
+    idle: int = 0               # clients beside the streams that do not go on, see stop_in_the_middle()
 
     @property
     def settings(self):
@@ -114,6 +115,7 @@ VARIANTS = {
     'seqscan': Variant('Seq Scan on', extra=SEQ_SCANS),
     **{policy: Variant(r'Custom Scan \(CScan\) on', policy) for policy in POLICIES},
     'relevance-btree': Variant('lineitem_shipdate_btree', 'relevance', hidden='lineitem_shipdate_brin'),
+    'relevance-idle': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=200),
     'relevance-workers': Variant(r'(?s)Workers Planned: 2.*Parallel Custom Scan \(CScan\) on', 'relevance', extra=WORKERS),
 }
 
@@ -133,16 +135,28 @@ def check_plan(connection, sql, variant, expected):
         raise Failure(f'variant {variant} was expected to run {expected}, but its plan is\n{plan}\nof\n{sql}')
 
 
+def stop_in_the_middle(connection, number):
+    """A scan of lineitem that nobody fetches any more of: an idle cursor, or a client that does not read what it is sent."""
+    if number % 20:
+        connection.execute('BEGIN; DECLARE idle CURSOR FOR SELECT * FROM lineitem; MOVE 50000 FROM idle')
+        return None
+    rows = connection.cursor().stream('SELECT * FROM lineitem')
+    next(rows)
+    return rows
+
+
 def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_start=lambda: None):
     """Runs the streams under a variant, all of whose plans must match; calls at_start when the clock starts."""
     result, errors = Result(), []
     settings = VARIANTS[variant].settings
     connections = [cluster.connect(database, **settings, statement_timeout=f'{timeout}s') for _ in streams]
+    idle = [cluster.connect(database, **settings) for _ in range(VARIANTS[variant].idle)]
     ready = threading.Barrier(len(streams) + 1)
     try:
         for connection, stream in zip(connections, streams):
             for _, sql in stream:
                 check_plan(connection, sql, variant, plan)
+        kept = [stop_in_the_middle(connection, number) for number, connection in enumerate(idle)]  # noqa: F841
 
         def work(number, connection, stream):
             ready.wait()
@@ -170,7 +184,7 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
             thread.join()
         result.seconds = time.perf_counter() - begin[0]
     finally:
-        for connection in connections:
+        for connection in connections + idle:
             connection.close()
     if errors:
         raise Failure(f'variant {variant}: {type(errors[0]).__name__}: {errors[0]}')

@@ -442,6 +442,14 @@ look_after_tables(void)
  * Rounds
  * ------------------------------------------------------------------ */
 
+/* Does the scan's process wait for something else?  What its helpers do counts, too. */
+static bool
+is_idle(int scan)
+{
+	return cscan_pool.scans[scan].nhelpers == 0 &&
+		cscan_neighbours_is_idle(cscan_scans[scan].proc);
+}
+
 /* A scan that took no page for a while does not count. */
 static void
 look_for_stalled(uint64 now)
@@ -452,7 +460,7 @@ look_for_stalled(uint64 now)
 	cscan_lock();
 	for (int i = 0; i < cscan_max_scans; i++)
 		reading += cscan_pool.scans[i].table != CSCAN_NONE &&
-			!cscan_pool.scans[i].blocked && !cscan_pool.scans[i].stalled;
+			!cscan_pool.scans[i].blocked && !cscan_pool.scans[i].stalled && !is_idle(i);
 
 	/* Where many compete for the CPU it takes longer to be sure. */
 	if (reading > ncpus)
@@ -471,7 +479,7 @@ look_for_stalled(uint64 now)
 			scan->last_progress = progress;
 			scan->last_change = now;
 		}
-		else if (now > scan->last_change + patience)
+		else if (now > scan->last_change + (is_idle(i) ? CSCAN_STALLED_AFTER : patience))
 			interest->stalled = true;
 	}
 	cscan_unlock();

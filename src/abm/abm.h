@@ -6,7 +6,7 @@
  *		abm.c			the worker: start, main loop, end
  *		loader.c		frames: start a load, finish it, let go
  *		tables.c		the heavyweight locks on tables and databases
- *		neighbours.c	who waits for something that we hold
+ *		neighbours.c	what other processes wait for
  *
  * The scheduler decides (policy/), this room does.
  *
@@ -39,6 +39,7 @@ extern void cscan_tables_unlock(int table);
 extern bool cscan_tables_waited_for(int table);
 
 /* neighbours.c */
+extern bool cscan_neighbours_is_idle(int proc);
 extern bool cscan_neighbours_pin_waiter(void);
 extern int	cscan_neighbours_replay_buffer(void);
 

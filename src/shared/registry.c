@@ -254,6 +254,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	cscan_pool.scans[scan].warm = warm;
 
 	cscan_scans[scan].pid = MyProcPid;
+	cscan_scans[scan].proc = (int) (MyProc - ProcGlobal->allProcs);
 	cscan_scans[scan].roleid = GetUserId();
 	cscan_scans[scan].serial = cscan_shared->next_serial++;
 	cscan_scans[scan].joinable = later;

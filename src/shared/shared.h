@@ -67,6 +67,7 @@ typedef struct CScanSharedScan
 {
 	/* Set at registration, under the lock. */
 	int			pid;
+	int			proc;			/* place of its process in the process array */
 	Oid			roleid;
 	uint64		serial;			/* tells one use of this entry from the next */
 	uint32		chunks_total;	/* wanted at first */
