@@ -226,6 +226,10 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 	if (prev_set_rel_pathlist_hook)
 		prev_set_rel_pathlist_hook(root, rel, rti, rte);
 
+	/* A hint may set it for the time of planning only. */
+	if (!cscan_enabled)
+		cscan_planner_active = false;
+
 	if (!cscan_planner_active || rte->rtekind != RTE_RELATION || rte->inh ||
 		rte->tablesample != NULL || IS_DUMMY_REL(rel) ||
 		cscan_planner_why_not(rte->relid, family_pages(root, rel)) != NULL)

@@ -398,6 +398,7 @@ static PlannedStmt *
 cscan_planner(CSCAN_PLANNER_PARAMS)
 {
 	bool		was_active = cscan_planner_active;
+	volatile bool active = false;
 	PlannedStmt *volatile stmt;
 
 	cscan_paths_begin(cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL));
@@ -407,6 +408,7 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 			stmt = prev_planner_hook(CSCAN_PLANNER_ARGS);
 		else
 			stmt = standard_planner(CSCAN_PLANNER_ARGS);
+		active = cscan_planner_active;
 	}
 	PG_FINALLY();
 	{
@@ -414,7 +416,7 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 	}
 	PG_END_TRY();
 
-	if (cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL))
+	if (active)
 	{
 		CScanRewrite ctx = {0};
 

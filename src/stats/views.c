@@ -58,6 +58,50 @@ may_see(Oid roleid)
 		has_privs_of_role(GetUserId(), roleid);
 }
 
+/* Who scans what: a table's chunks are shown to whoever may see a scan of it. */
+typedef struct CScanReaders
+{
+	int			nscans;
+	int		   *tables;			/* of each scan: its table, and */
+	Oid		   *roles;			/* whose it is */
+} CScanReaders;
+
+static CScanReaders *
+make_readers(void)
+{
+	CScanReaders *readers = palloc0(sizeof(CScanReaders));
+
+	readers->tables = palloc(sizeof(int) * cscan_max_scans);
+	readers->roles = palloc(sizeof(Oid) * cscan_max_scans);
+	return readers;
+}
+
+/* Call with the lock held. */
+static void
+copy_readers(CScanReaders *readers)
+{
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.scans[i].table == CSCAN_NONE)
+			continue;
+		readers->tables[readers->nscans] = cscan_pool.scans[i].table;
+		readers->roles[readers->nscans++] = cscan_scans[i].roleid;
+	}
+}
+
+static bool
+may_see_table(const CScanReaders *readers, int table)
+{
+	if (may_see(ROLE_PG_READ_ALL_STATS))
+		return true;
+	for (int i = 0; i < readers->nscans; i++)
+	{
+		if (readers->tables[i] == table && may_see(readers->roles[i]))
+			return true;
+	}
+	return false;
+}
+
 /* A scan's ranges of blocks, as a multirange. */
 static Datum
 multirange_of(const CScanRange *ranges, uint32 nranges)
@@ -149,14 +193,19 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 {
 	CScanRow   *rows;
 	const char **states;
+	int		   *tables;
+	CScanReaders *readers;
 	int			n = 0;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	rows = palloc0(sizeof(CScanRow) * cscan_pool.state->max_slots);
 	states = palloc(sizeof(char *) * cscan_pool.state->max_slots);
+	tables = palloc(sizeof(int) * cscan_pool.state->max_slots);
+	readers = make_readers();
 
 	cscan_lock();
+	copy_readers(readers);
 	cscan_pool_count(&cscan_pool);
 	for (int i = 0; i < cscan_pool.state->max_slots; i++)
 	{
@@ -176,6 +225,7 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 			states[n] = "loading";
 		else
 			states[n] = slot->failed ? "failed" : "ready";
+		tables[n] = slot->table;
 		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[slot->table].dbid);
 		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[slot->table].relid);
 		rows[n].values[2] = Int32GetDatum((int32) slot->chunk);
@@ -187,8 +237,11 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 	cscan_unlock();
 
 	for (int i = 0; i < n; i++)
+	{
 		rows[i].values[3] = CStringGetTextDatum(states[i]);
-	put_rows(fcinfo, rows, n);
+		if (may_see_table(readers, tables[i]))
+			put_rows(fcinfo, &rows[i], 1);
+	}
 	return (Datum) 0;
 }
 
@@ -197,17 +250,23 @@ Datum
 cscan_relations_srf(PG_FUNCTION_ARGS)
 {
 	CScanRow   *rows;
+	int		   *tables;
+	CScanReaders *readers;
 	int			n = 0;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	rows = palloc0(sizeof(CScanRow) * cscan_max_scans);
+	tables = palloc(sizeof(int) * cscan_max_scans);
+	readers = make_readers();
 
 	cscan_lock();
+	copy_readers(readers);
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
 		if (!cscan_pool.tables[i].used)
 			continue;
+		tables[n] = i;
 		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[i].dbid);
 		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[i].relid);
 		rows[n].values[2] = Int32GetDatum(cscan_pool.tables[i].nscans);
@@ -218,7 +277,11 @@ cscan_relations_srf(PG_FUNCTION_ARGS)
 	}
 	cscan_unlock();
 
-	put_rows(fcinfo, rows, n);
+	for (int i = 0; i < n; i++)
+	{
+		if (may_see_table(readers, tables[i]))
+			put_rows(fcinfo, &rows[i], 1);
+	}
 	return (Datum) 0;
 }
 

@@ -1,6 +1,6 @@
 -- Who may call, see and reset what.
 BEGIN;
-SELECT plan(23);
+SELECT plan(47);
 
 CREATE ROLE regress_cscan_one;
 CREATE ROLE regress_cscan_two;
@@ -46,11 +46,57 @@ SELECT is(as_role(role, 'SELECT count(*) FROM cscan_scans'), seen, role || ' see
 FROM (VALUES ('regress_cscan_one', '1'), ('regress_cscan_two', '0'), ('regress_cscan_member', '1'), ('regress_cscan_monitor', '1'),
              (current_user, '1')) v(role, seen);
 SELECT is(as_role('regress_cscan_two', 'SELECT count(*) FROM cscan_scans()'), '0', 'nor does the function show more than the view');
-SELECT is(as_role('regress_cscan_two', 'SELECT scans FROM cscan_relations'), '1', 'that a table is being scanned is no secret');
+SELECT is(as_role(role, 'SELECT count(*) FROM cscan_relations'), seen, role || ' sees that the table is scanned: ' || seen)
+FROM (VALUES ('regress_cscan_one', '1'), ('regress_cscan_two', '0'), ('regress_cscan_member', '1'), ('regress_cscan_monitor', '1')) v(role, seen);
 CLOSE c;
 
 SELECT is(as_role('regress_cscan_one', $$ SELECT is_cscan FROM cscan_why_not('SELECT * FROM t') $$), 'true', 'cscan_why_not plans what one may read');
 SELECT is(as_role('regress_cscan_one', $$ SELECT is_cscan FROM cscan_why_not('SELECT * FROM secret') $$), '42501', 'and nothing else');
+
+-- cscan_why_not wants the rights that the query would want.
+CREATE TABLE partly AS TABLE t;
+GRANT SELECT (id) ON partly TO regress_cscan_one;
+CREATE VIEW by_owner AS SELECT * FROM secret;
+CREATE VIEW by_invoker WITH (security_invoker) AS SELECT * FROM secret;
+CREATE VIEW nobodys AS SELECT * FROM t;
+GRANT SELECT ON by_owner, by_invoker TO regress_cscan_one;
+CREATE SCHEMA closed;
+CREATE TABLE closed.t AS TABLE t;
+GRANT SELECT ON closed.t TO regress_cscan_one;
+CREATE FUNCTION noticed() RETURNS int LANGUAGE plpgsql VOLATILE AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''P0001''; END';
+SELECT is(as_role('regress_cscan_one', format('SELECT is_cscan FROM cscan_why_not(%L)', query)), result, 'cscan_why_not: ' || query)
+FROM (VALUES
+    ('SELECT id FROM partly', 'true'),
+    ('SELECT pad FROM partly', '42501'),
+    ('SELECT partly FROM partly', '42501'),
+    ('SELECT id FROM partly WHERE pad <> $$x$$', '42501'),
+    ('SELECT * FROM by_owner', 'true'),
+    ('SELECT * FROM by_invoker', '42501'),
+    ('SELECT * FROM nobodys', '42501'),
+    ('SELECT * FROM closed.t', '42501'),
+    ('SELECT count(*) FROM t WHERE id IN (SELECT id FROM secret)', '42501'),
+    ('WITH x AS (SELECT * FROM secret) SELECT 1 FROM t, x', '42501'),
+    ('SELECT t.id FROM t LEFT JOIN secret s ON false', '42501'),
+    ('SELECT * FROM secret WHERE false', '42501'),
+    ('UPDATE t SET id = 0', '42501'),
+    ('DELETE FROM t', '42501'),
+    ('SELECT * FROM t FOR UPDATE', '42501'),
+    ('INSERT INTO t SELECT * FROM t', '42501'),
+    ('SELECT *, noticed() FROM t', 'true')) v(query, result);
+
+-- Row security is part of the plan, and no more than the query would see.
+ALTER TABLE partly ENABLE ROW LEVEL SECURITY;
+GRANT SELECT ON partly TO regress_cscan_one, regress_cscan_two;
+CREATE POLICY ones ON partly TO regress_cscan_one USING (id <= 10);
+SELECT is(as_role(role, 'SELECT count(*) FROM partly'), rows, role || ' sees its rows of a table with row security')
+FROM (VALUES ('regress_cscan_one', '10'), ('regress_cscan_two', '0')) v(role, rows);
+
+-- Not even that anybody reads it
+DECLARE c NO SCROLL CURSOR FOR SELECT * FROM secret;
+MOVE 20 FROM c;
+SELECT is(as_role('regress_cscan_two', 'SELECT count(*) FROM ' || view), '0', view || ' tells nothing of a table that only others read')
+FROM unnest('{cscan_relations,cscan_chunks}'::text[]) view;
+CLOSE c;
 
 SELECT * FROM finish();
 ROLLBACK;

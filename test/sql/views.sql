@@ -81,7 +81,7 @@ SET LOCAL ROLE regress_cscan_stats;
 SELECT visible() AS stats;
 SET LOCAL ROLE regress_cscan_one;
 SELECT visible() AS one;
--- Tables and chunks are everybody's to see, as they are without anybody's data.
+-- Of tables and chunks one sees those that one scans oneself.
 SELECT relid::regclass, scans FROM cscan_relations ORDER BY relid::regclass::text;
 SELECT count(*) >= 0 AS may FROM cscan_chunks;
 SELECT count(*) FROM cscan_stat;

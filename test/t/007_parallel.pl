@@ -387,18 +387,20 @@ $node->restart;
 wait_for_abm($node);
 $gatekeeper = session($node, name => 'gatekeeper');
 {
-	my $cursor = session($node, name => 'cursor');
+	# Workers may join it at any time, so it keeps its place although it is idle.
+	my $holder = parallel_session('holder', 'normal');
 	my @s = map { parallel_session("$_, no room", $_) } @policies;
 
-	$cursor->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM t');
-	is(scalar(split /\n/, $cursor->query('FETCH 5000 FROM c')), 5000, 'a cursor is in the middle of its scan');
-	is(sql($node, 'SELECT pid FROM cscan_scans'), $cursor->pid, 'it has the only room there is');
+	$gatekeeper->query('SELECT pg_advisory_lock(2)');
+	$holder->send(par_gated('t', 2));
+	ok(waiting_are(3), 'a parallel scan stands still');
+	is(sql($node, 'SELECT pid FROM cscan_scans'), $holder->pid, 'it has the only room there is');
 	foreach my $table ('t', 'u')
 	{
 		$gatekeeper->query('SELECT pg_advisory_lock(1)');
 		$s[0]->send(par_gated($table, 1));
-		ok(waiting_are(3), "a parallel scan of $table is in the middle");
-		is(sql($node, 'SELECT pid FROM cscan_scans'), $cursor->pid, 'but not registered');
+		ok(waiting_are(6), "a parallel scan of $table is in the middle");
+		is(sql($node, 'SELECT pid FROM cscan_scans'), $holder->pid, 'but not registered');
 		$gatekeeper->query('SELECT pg_advisory_unlock(1)');
 		is($s[0]->result . $s[0]->err, $right, "no room: right for $table");
 		$_->send("SELECT count(*), sum(i) FROM $table") foreach @s;
@@ -408,18 +410,18 @@ $gatekeeper = session($node, name => 'gatekeeper');
 		is($s[2]->query("SELECT count(*), sum(t.i) FROM t JOIN $table u USING (i)") . $s[2]->err, $right,
 			"no room: a join with $table");
 	}
-	is(scalar(split /\n/, $cursor->query('FETCH ALL FROM c')), $rows - 5000, 'the cursor goes on to its end');
-	$cursor->query('COMMIT');
+	$gatekeeper->query('SELECT pg_advisory_unlock(2)');
+	is($holder->result . $holder->err, $right, 'the first one goes on to its end');
 	nothing_left($node, 'without room', 't', 'u');
 
 	# One of them finds room; a join of two needs it twice.
 	my $scans = stat_sum($node, 'scans');
-	is($s[3]->query('SELECT count(*), sum(i) FROM t') . $s[3]->err, $right, 'the cursor is closed: right');
+	is($s[3]->query('SELECT count(*), sum(i) FROM t') . $s[3]->err, $right, 'now there is room: right');
 	is(stat_sum($node, 'scans') - $scans, 1, 'and registered');
 	is($s[3]->query('SELECT count(*), sum(t.i) FROM t JOIN u USING (i)') . $s[3]->err, $right,
 		'a join of two tables where there is room for one');
 	free_at_once('with room for one', 't', 'u');
-	$_->quit foreach ($cursor, @s);
+	$_->quit foreach ($holder, @s);
 }
 
 $gatekeeper->quit;
