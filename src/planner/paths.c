@@ -106,7 +106,10 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 	}
 }
 
-/* Before whole scans are, or these would beat what they have no better price than. */
+/*
+ * Ranges of TIDs, with CScan's price.  Where PostgreSQL has dropped them for
+ * something cheaper they do not come back.
+ */
 static void
 add_tid_ranges(PlannerInfo *root, RelOptInfo *rel)
 {

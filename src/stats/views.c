@@ -4,8 +4,7 @@
  *		The functions behind the views.
  *
  * What belongs to a scan is shown to its own user and to members of
- * pg_read_all_stats.  Chunks and tables are shown to everybody, as
- * pg_buffercache shows them to its users: without the data in them.
+ * pg_read_all_stats; a table and its chunks to whoever may see a scan of it.
  *
  * Rows are copied out under the scheduler's lock and formed after it has been
  * released: forming them may fail.
