@@ -24,8 +24,7 @@ show_condition(CustomScanState *css, const char *label, List *ancestors, Explain
 	if (plan->custom_exprs != NIL)
 		ExplainPropertyText(label,
 							deparse_expression((Node *) make_ands_explicit(plan->custom_exprs),
-											   context, es->verbose || list_length(es->rtable) > 1,
-											   false), es);
+											   context, es->verbose, false), es);
 }
 
 static void
