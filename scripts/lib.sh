@@ -10,8 +10,9 @@
 #   test_user              the user that servers and tests run as on this machine (never root)
 #   cache_dir              where what is expensive to make is kept between runs
 #   server_packages MAJOR  what the machine's own server of a major needs; with CSCAN_NO_TESTS nothing that only tests need
+#   test_extras MAJOR      and what some tests need in addition, which are left out where it is not there
 #   apt_refresh            apt-get update, once in a run
-#   apt_missing PKG ...    prints those that are not installed
+#   apt_missing PKG ...    prints those that are not installed; with DPKG_ADMINDIR, in the system that has that database
 #   apt_install PKG ...    installs what is missing; leaves the machine's database clusters and services alone
 #   as_root_if_possible SCRIPT ARG ...
 #                          starts that script over as root if this is a plain user who has sudo; servers and tests
@@ -88,6 +89,16 @@ server_packages() {
     local list=("postgresql-$1" "postgresql-server-dev-$1" libc6-dev make gcc perl)
     [[ -n ${CSCAN_NO_TESTS:-} ]] || list+=("postgresql-$1-pgtap" "${TEST_TOOLS[@]}")
     echo "${list[@]}"
+}
+
+# Extensions that the tests run cscan beside, as far as apt offers them.
+COMPANY=(pg-hint-plan pg-qualstats cron repack)
+test_extras() {
+    local name
+    echo sqlsmith
+    for name in "${COMPANY[@]}"; do
+        [[ $(apt-cache policy "postgresql-$1-$name" 2>/dev/null) != *'Candidate: '[0-9]* ]] || echo "postgresql-$1-$name"
+    done
 }
 
 apt_missing() {
