@@ -1,6 +1,6 @@
 -- Who may call, see and reset what.
 BEGIN;
-SELECT plan(47);
+SELECT plan(52);
 
 CREATE ROLE regress_cscan_one;
 CREATE ROLE regress_cscan_two;
@@ -90,6 +90,22 @@ GRANT SELECT ON partly TO regress_cscan_one, regress_cscan_two;
 CREATE POLICY ones ON partly TO regress_cscan_one USING (id <= 10);
 SELECT is(as_role(role, 'SELECT count(*) FROM partly'), rows, role || ' sees its rows of a table with row security')
 FROM (VALUES ('regress_cscan_one', '10'), ('regress_cscan_two', '0')) v(role, rows);
+
+-- A function that says what it is given is not given the rows that the policy hides, however cheap it looks.
+CREATE FUNCTION leaks(id int) RETURNS bool LANGUAGE plpgsql COST 0.0001 AS $$
+BEGIN
+    IF id > 10 THEN RAISE EXCEPTION USING ERRCODE = 'P0002'; END IF;
+    RETURN true;
+END $$;
+CREATE INDEX ON partly (id);
+ANALYZE partly;
+SELECT is(as_role('regress_cscan_one', query), result, 'row security: ' || query)
+FROM (VALUES
+    ('SELECT count(*) FROM partly WHERE leaks(id)', '10'),
+    ('SELECT count(*) FROM partly WHERE leaks(id) AND ctid >= $$(0,1)$$', '10'),
+    ('SELECT count(*) FROM partly WHERE leaks(id) AND id < 50', '10'),
+    ('SELECT count(*) FROM partly p WHERE leaks(id) AND EXISTS (SELECT FROM t WHERE t.id = p.id)', '10'),
+    ('SELECT is_cscan FROM cscan_why_not($$SELECT * FROM partly WHERE leaks(id)$$)', 'true')) v(query, result);
 
 -- Not even that anybody reads it
 DECLARE c NO SCROLL CURSOR FOR SELECT * FROM secret;

@@ -134,6 +134,24 @@ all_right('with the ABM stopped for a while');
 nothing_left($node, 'after the ABM was stopped under scans', 't');
 serves('after the ABM was stopped under scans');
 
+# For ten seconds, wherever it is: it may hold the scheduler's lock or a page that it reads, so scans may wait as long.
+{
+	my @more = map { session($node, name => "$_, another one", policy => $_) } @policies;
+
+	$_->send(slow_query('t', 2000, 0.05)) foreach @scans;
+	$_->send(slow_query('u', 2000, 0.05)) foreach @more;
+	ok(poll($node, q(SELECT count(*) = 8 FROM cscan_scans)), 'eight scans are under way');
+	signal_pid('STOP', $abm);
+	sleep 10;
+	signal_pid('CONT', $abm);
+	all_right('after the ABM was stopped for ten seconds');
+	is($_->result, $right, "$_->{name}: right") foreach @more;
+	$_->quit foreach @more;
+	is(abm_pid($node), $abm, 'it is the same ABM');
+	nothing_left($node, 'after the ABM was stopped for ten seconds', 't', 'u');
+	serves('after the ABM was stopped for ten seconds');
+}
+
 ### Killed
 
 start_gated('t');

@@ -267,6 +267,35 @@ $gatekeeper->query('SELECT pg_advisory_lock(1)');
 	nothing_left($node, 'after a full lock table', 't');
 }
 
+### No memory, where the system gives a process no more
+
+{
+	my $bitmap = 'SET enable_seqscan = off; SET enable_indexscan = off; SET cscan.page_cost = 0; SET work_mem = 64';
+	my ($failed, $worked) = (0, 0);
+
+	sql($node, 'CREATE INDEX t_v ON t (v)');
+	foreach my $more (0, 100, 300, 1000, 3000, 10000, 100000)
+	{
+		foreach my $query ('SELECT count(*), sum(i) FROM t', 'SELECT count(*), sum(i) FROM (SELECT i FROM t WHERE v >= 0 ORDER BY filler, i OFFSET 0) x')
+		{
+			my $s = session($node, name => "$more kB more", policy => 'relevance');
+
+			$s->query($bitmap) if $query =~ /WHERE/;
+			my ($size) = slurp_file('/proc/' . $s->pid . '/status') =~ /^VmSize:\s+(\d+)/m;
+			system('prlimit', '--pid', $s->pid, '--as=' . ($size + $more) * 1024) == 0 or die "prlimit: $?\n";
+			my $answer = $s->query($query);
+			if ($answer eq $right && $s->err eq '') { $worked++ }
+			elsif ($s->err =~ /ERROR:  out of memory|could not resize shared memory|FATAL:  out of memory/) { $failed++ }
+			else { fail("$s->{name}: right, or an error"); diag($answer, $s->err) }
+			$s->quit;
+		}
+	}
+	cmp_ok($failed, '>', 0, 'a process that gets no more memory says so');
+	cmp_ok($worked, '>', 0, 'or is right');
+	sql($node, 'DROP INDEX t_v');
+	nothing_left($node, 'after processes without memory', 't');
+}
+
 ### A corrupt page
 
 my $path = $node->data_dir . '/' . sql($node, q(SELECT pg_relation_filepath('u')));
