@@ -184,7 +184,7 @@ class Cluster:
     def accepts_connections(self):
         """The last line of postmaster.pid says how far the server is."""
         try:
-            return (self.data / 'postmaster.pid').read_text().split()[-1] == 'ready'
+            return (self.data / 'postmaster.pid').read_text().split()[-1] in ('ready', 'standby')
         except (OSError, IndexError):
             return False
 

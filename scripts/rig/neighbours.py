@@ -1,6 +1,11 @@
-"""scripts/neighbours: what others do to a table while 16 scans of it run, with cscan on and off, on one server.
+"""scripts/neighbours: what others do to a table while scans of it run, with cscan on and off, on one server.
 
-Each neighbour gets a table of its own, SCANS sessions that count its rows over and over, and a session with an idle
+Scenes:
+  statements    17 neighbours of 16 scans, one after the other
+  standby       a standby that replays what happens to tables that 16 scans read there (standby.py)
+  bloat         a table that is updated while it is scanned (bloat.py)
+
+Of the first: each neighbour gets a table of its own, SCANS sessions that count its rows over and over, and a session with an idle
 cursor, whose transaction ends CURSOR seconds later: it stands in the way of some, with and without cscan.  What needs
 the table for itself is timed from the end of the last transaction that was under way before.
 """
@@ -13,7 +18,8 @@ import threading
 import time
 from dataclasses import dataclass
 
-from .bench import commit, machine, own_major
+from . import bloat, standby
+from .bench import commit, machine, names, own_major
 from .cluster import Cluster, Failure, clean
 from .progress import say
 
@@ -181,48 +187,62 @@ def nothing_left(cluster):
     return '' if not any(row) else '%d scans, %d chunks, %d pins, %d locks' % row
 
 
+def run(major, runs):
+    """Prints a table; returns whether cscan kept what it promises."""
+    kept = True
+    cluster = Cluster(major, 0, 'neighbours')
+    cluster.create()
+    try:
+        shutil.rmtree(cluster.home / 'other', ignore_errors=True)
+        cluster.run('mkdir', cluster.inside / 'other')
+        cluster.start(SETTINGS)
+        with cluster.connect(dbname='postgres') as connection:
+            connection.execute('CREATE EXTENSION IF NOT EXISTS cscan')
+            connection.execute('CREATE EXTENSION IF NOT EXISTS pg_buffercache')
+            connection.execute(f"CREATE TABLESPACE other LOCATION '{cluster.inside}/other'")
+        print(f'Seconds that each neighbour takes, medians (worst) of {runs} runs:\n')
+        print('| PostgreSQL | neighbour | without cscan | with | more |\n|---|---|---|---|---|')
+        for name, off, on in measure(cluster, runs):
+            more = statistics.median(on) - statistics.median(off)
+            kept &= more <= ALLOWED
+            print(f'| {major} | {name} | {statistics.median(off):.2f} ({max(off):.2f}) | {statistics.median(on):.2f} ({max(on):.2f}) | '
+                  f'{more:+.2f}{" MISSED" if more > ALLOWED else ""} |', flush=True)
+        print()
+        left = nothing_left(cluster)
+        if left:
+            raise Failure(f'something is left behind: {left}')
+    finally:
+        cluster.close()
+        shutil.rmtree(cluster.data, ignore_errors=True)     # with the databases and slots of this run
+    return kept
+
+
+SCENES = {'statements': run, 'standby': standby.run, 'bloat': bloat.run}
+
+
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    p = argparse.ArgumentParser(prog='scripts/neighbours', description=__doc__)
+    p = argparse.ArgumentParser(prog='scripts/neighbours', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--majors', type=lambda text: [int(m) for m in text.split(',')], help="such as 15,18 (default: the machine's own)")
-    p.add_argument('--runs', type=int, default=3, help='of each neighbour, with and without cscan (default 3)')
+    p.add_argument('--scenes', type=names(SCENES), default=list(SCENES), help='such as statements,standby (default: all)')
+    p.add_argument('--runs', type=int, default=3, help='of each neighbour, or of the standby, with and without cscan (default 3)')
     p.add_argument('--clean', action='store_true', help='remove the clusters and builds that this command made, and do nothing else')
     a = p.parse_args()
-    failed = False
-    print(f'Seconds, medians (worst) of {a.runs} runs; {machine()}; cscan {"" if a.clean else commit()}\n')
-    print('| PostgreSQL | neighbour | without cscan | with | more |\n|---|---|---|---|---|')
+    kept = True
     try:
         if a.clean:
             clean('neighbours')
             return 0
+        print(f'{machine()}; cscan {commit()}\n', flush=True)
         for major in a.majors or [own_major()]:
-            cluster = Cluster(major, 0, 'neighbours')
-            if not cluster.build():
+            if not Cluster(major, 0, 'neighbours').build():
                 raise Failure(f'cscan was not built for PostgreSQL {major}')
-            cluster.create()
-            try:
-                shutil.rmtree(cluster.home / 'other', ignore_errors=True)
-                cluster.run('mkdir', cluster.inside / 'other')
-                cluster.start(SETTINGS)
-                with cluster.connect(dbname='postgres') as connection:
-                    connection.execute('CREATE EXTENSION IF NOT EXISTS cscan')
-                    connection.execute('CREATE EXTENSION IF NOT EXISTS pg_buffercache')
-                    connection.execute(f"CREATE TABLESPACE other LOCATION '{cluster.inside}/other'")
-                for name, off, on in measure(cluster, a.runs):
-                    more = statistics.median(on) - statistics.median(off)
-                    failed |= more > ALLOWED
-                    print(f'| {major} | {name} | {statistics.median(off):.2f} ({max(off):.2f}) | {statistics.median(on):.2f} ({max(on):.2f}) | '
-                          f'{more:+.2f}{" MISSED" if more > ALLOWED else ""} |', flush=True)
-                left = nothing_left(cluster)
-                if left:
-                    raise Failure(f'something is left behind: {left}')
-            finally:
-                cluster.close()
-                shutil.rmtree(cluster.data, ignore_errors=True)     # with the databases and slots of this run
+            for scene in a.scenes:
+                kept &= SCENES[scene](major, a.runs)
     except Failure as failure:
         say(f'neighbours: error: {failure}')
         return 1
-    return failed
+    return not kept
 
 
 if __name__ == '__main__':
