@@ -75,7 +75,7 @@ report() {
 start_server() {
     local data=$TMP/data
     rm -rf "$data" "$TMP/server.log"
-    "$BINDIR/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C -N >"$TMP/initdb.log" 2>&1 || {
+    timeout -k 10 "$LIMIT" "$BINDIR/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C -N >"$TMP/initdb.log" 2>&1 || {
         show initdb "$TMP/initdb.log"
         return 1
     }
