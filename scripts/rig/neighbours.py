@@ -2,7 +2,7 @@
 
 Scenes:
   statements    17 neighbours of 16 scans, one after the other
-  standby       a standby that replays what happens to tables that 16 scans read there (standby.py)
+  standby       a standby that replays what happens to tables that are scanned there (standby.py)
   bloat         a table that is updated while it is scanned (bloat.py)
 
 Of the first: each neighbour gets a table of its own, SCANS sessions that count its rows over and over, and a session with an idle
