@@ -263,7 +263,7 @@ set_lock_state(int table, CScanLockState state)
 {
 	cscan_tables[table].lock_state = state;
 	cscan_tables[table].refused_at = cscan_now();
-	cscan_pool.tables[table].loadable = (state == CSCAN_TABLE_LOCKED);
+	cscan_pool_set_loadable(&cscan_pool, table, state == CSCAN_TABLE_LOCKED);
 }
 
 /*
@@ -480,7 +480,7 @@ look_for_stalled(uint64 now)
 			scan->last_change = now;
 		}
 		else if (now > scan->last_change + (is_idle(i) ? CSCAN_STALLED_AFTER : patience))
-			interest->stalled = true;
+			cscan_pool_set_stalled(&cscan_pool, i, true);
 	}
 	cscan_unlock();
 }

@@ -75,6 +75,71 @@ pieces_empty(const CScanPieces *pieces)
 	return true;
 }
 
+/* Walk over the parts; with memory = NULL only add up their sizes. */
+static size_t
+lay_out(CScanPool *pool, char *memory, int max_scans, int max_slots, int max_helpers)
+{
+	size_t		size = 0;
+	size_t		scans = max_scans;
+
+#define PART(part, type, count) \
+	do { \
+		if (memory != NULL) \
+			pool->part = (type *) (memory + size); \
+		size += (sizeof(type) * (count) + 7) / 8 * 8; \
+	} while (0)
+
+	PART(state, CScanPoolState, 1);
+	PART(scans, CScanInterest, scans);
+	PART(tables, CScanTable, scans);
+	PART(slots, CScanSlot, max_slots);
+	PART(helpers, CScanHelper, max_helpers);
+	PART(ranges, CScanRange, scans * CSCAN_MAX_RANGES);
+	PART(wanted, uint64_t, scans * CSCAN_MAP_WORDS);
+	PART(resident, uint64_t, scans * CSCAN_MAP_WORDS);
+#undef PART
+
+	return size;
+}
+
+size_t
+cscan_pool_size(int max_scans, int max_slots, int max_helpers)
+{
+	return lay_out(NULL, NULL, max_scans, max_slots, max_helpers);
+}
+
+void
+cscan_pool_attach(CScanPool *pool, void *memory, int max_scans, int max_slots,
+				  int max_helpers)
+{
+	lay_out(pool, memory, max_scans, max_slots, max_helpers);
+}
+
+void
+cscan_pool_set_limits(CScanPool *pool, uint32_t budget, uint32_t room)
+{
+	pool->state->budget = budget;
+	pool->state->room = room;
+}
+
+void
+cscan_pool_set_loadable(CScanPool *pool, int table, bool loadable)
+{
+	pool->tables[table].loadable = loadable;
+}
+
+void
+cscan_pool_set_stalled(CScanPool *pool, int scan, bool stalled)
+{
+	pool->scans[scan].stalled = stalled;
+}
+
+void
+cscan_pool_set_warm(CScanPool *pool, int scan, bool warm)
+{
+	pool->scans[scan].warm = warm;
+}
+
 void
 cscan_pool_init(CScanPool *pool, int max_scans, int max_slots, int max_helpers)
 {

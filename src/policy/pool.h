@@ -46,6 +46,7 @@
 #define CSCAN_POOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A table has at most this many chunks; chunks of larger tables are larger. */
@@ -176,7 +177,7 @@ typedef struct CScanPool
 	CScanInterest *scans;
 	CScanTable *tables;
 	CScanSlot  *slots;
-	CScanHelper *helpers;		/* may be NULL if max_helpers is 0 */
+	CScanHelper *helpers;
 	CScanRange *ranges;			/* CSCAN_MAX_RANGES for each scan */
 	uint64_t   *wanted;			/* CSCAN_MAP_WORDS for each scan */
 	uint64_t   *resident;		/* CSCAN_MAP_WORDS for each table */
@@ -205,9 +206,22 @@ typedef struct CScanAction
 	uint32_t	nblocks;		/* blocks in these */
 } CScanAction;
 
-/* Set-up.  The caller has laid out the arrays; this makes all of it empty. */
+/*
+ * Set-up.  A pool for so many scans, slots and helpers takes so many bytes, at
+ * an address that is a multiple of 8.  Attach says where in them the parts
+ * are, in each process; init, once, makes all of it empty.
+ */
+extern size_t cscan_pool_size(int max_scans, int max_slots, int max_helpers);
+extern void cscan_pool_attach(CScanPool *pool, void *memory, int max_scans,
+							  int max_slots, int max_helpers);
 extern void cscan_pool_init(CScanPool *pool, int max_scans, int max_slots,
 							int max_helpers);
+
+/*
+ * Blocks that held slots may have in all, and that all slots may have, which is
+ * not less.
+ */
+extern void cscan_pool_set_limits(CScanPool *pool, uint32_t budget, uint32_t room);
 
 /* Blocks that a chunk of a table of nblocks should have, in 1..preferred. */
 extern uint32_t cscan_pool_chunk_blocks(const CScanPool *pool,
@@ -216,6 +230,7 @@ extern uint32_t cscan_pool_chunk_blocks(const CScanPool *pool,
 /* Tables.  A table entry is the caller's to take and to give back. */
 extern int	cscan_pool_add_table(CScanPool *pool, uint32_t chunk_blocks);
 extern void cscan_pool_remove_table(CScanPool *pool, int table);
+extern void cscan_pool_set_loadable(CScanPool *pool, int table, bool loadable);
 
 /*
  * Scans.  Register makes the chunks wanted that these ranges touch; the ranges
@@ -238,6 +253,13 @@ extern void cscan_pool_again(CScanPool *pool, int scan, uint32_t nblocks,
 							 uint64_t now);
 extern void cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk);
 extern void cscan_pool_unregister(CScanPool *pool, int scan);
+
+/*
+ * A stalled scan does not count until it asks for a chunk; for a warm one
+ * nothing is loaded.
+ */
+extern void cscan_pool_set_stalled(CScanPool *pool, int scan, bool stalled);
+extern void cscan_pool_set_warm(CScanPool *pool, int scan, bool warm);
 
 /*
  * Helpers.  Join returns CSCAN_NONE where there is no room.  A helper parts by

@@ -248,10 +248,10 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 		return NULL;
 	}
 	begin_scan(scan, read_before, now);
-	cscan_pool.scans[scan].stalled = later;
+	cscan_pool_set_stalled(&cscan_pool, scan, later);
 
 	/* A first guess; the first chunk will show. */
-	cscan_pool.scans[scan].warm = warm;
+	cscan_pool_set_warm(&cscan_pool, scan, warm);
 
 	cscan_scans[scan].pid = MyProcPid;
 	cscan_scans[scan].proc = (int) (MyProc - ProcGlobal->allProcs);
@@ -391,7 +391,7 @@ cscan_registry_take(const CScanTicket *ticket, uint32 *chunk)
 	{
 		cscan_pool_unwant(&cscan_pool, ticket->scan, *chunk);
 		interest->position = *chunk;
-		interest->stalled = false;
+		cscan_pool_set_stalled(&cscan_pool, ticket->scan, false);
 		scan->last_change = cscan_now();
 		count_delivery(ticket, CSCAN_SELF_READ);
 	}
@@ -449,7 +449,6 @@ others_wait(const CScanRegistration *reg)
 static bool
 take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 {
-	CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
 	uint32		blocks[RESIDENT_SAMPLE];
 	uint32		nblocks;
 	uint32		candidate;
@@ -470,7 +469,7 @@ take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 	warm = warm && cscan_pool_peek(&cscan_pool, reg->ticket.scan, &again) &&
 		again == candidate &&
 		cscan_pool_absent_for(&cscan_pool, reg->ticket.scan, candidate);
-	interest->warm = warm && !others_wait(reg);
+	cscan_pool_set_warm(&cscan_pool, reg->ticket.scan, warm && !others_wait(reg));
 	return warm && cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
 }
 
@@ -491,7 +490,7 @@ stall_others(const CScanRegistration *reg)
 		/* Helpers, here or elsewhere, may go on. */
 		if (other->helper == CSCAN_NONE && !is_over(other) && other->ticket.scan != reg->ticket.scan &&
 			cscan_pool.scans[other->ticket.scan].nhelpers == 0)
-			cscan_pool.scans[other->ticket.scan].stalled = true;
+			cscan_pool_set_stalled(&cscan_pool, other->ticket.scan, true);
 	}
 }
 

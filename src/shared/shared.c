@@ -33,9 +33,8 @@ static shmem_startup_hook_type prev_shmem_startup_hook;
 void
 cscan_shared_set_budget(double share)
 {
-	cscan_pool.state->budget = (uint32_t) (NBuffers * share);
-	cscan_pool.state->room =
-		(uint32_t) (NBuffers * Min(share * CSCAN_ROOM_FACTOR, CSCAN_MAX_ROOM));
+	cscan_pool_set_limits(&cscan_pool, (uint32_t) (NBuffers * share),
+						  (uint32_t) (NBuffers * Min(share * CSCAN_ROOM_FACTOR, CSCAN_MAX_ROOM)));
 }
 
 static uint32
@@ -94,17 +93,12 @@ lay_out(char *base, CScanPool *pool)
 	CScanShared *shared;
 	CScanSharedScan *shared_scans;
 	CScanSharedTable *shared_tables;
+	char	   *policy;
 
 	PART(shared, CScanShared, 1);
 	PART(shared_scans, CScanSharedScan, scans);
 	PART(shared_tables, CScanSharedTable, scans);
-	PART(pool->scans, CScanInterest, scans);
-	PART(pool->tables, CScanTable, scans);
-	PART(pool->slots, CScanSlot, max_slots());
-	PART(pool->helpers, CScanHelper, max_helpers());
-	PART(pool->ranges, CScanRange, mul_size(scans, CSCAN_MAX_RANGES));
-	PART(pool->wanted, uint64_t, mul_size(scans, CSCAN_MAP_WORDS));
-	PART(pool->resident, uint64_t, mul_size(scans, CSCAN_MAP_WORDS));
+	PART(policy, char, cscan_pool_size(scans, max_slots(), max_helpers()));
 #undef PART
 
 	if (base != NULL)
@@ -112,7 +106,7 @@ lay_out(char *base, CScanPool *pool)
 		cscan_shared = shared;
 		cscan_scans = shared_scans;
 		cscan_tables = shared_tables;
-		pool->state = &shared->pool;
+		cscan_pool_attach(pool, policy, scans, max_slots(), max_helpers());
 	}
 	return size;
 }

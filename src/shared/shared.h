@@ -6,10 +6,10 @@
  * One fixed piece of shared memory, sized at server start for cscan.max_scans
  * scans and for the largest cscan.buffer_share:
  *
- *		CScanShared				the ABM's life signs, the pool's state
+ *		CScanShared				the ABM's life signs
  *		CScanSharedScan[]		a scan: who it is, how it is woken
  *		CScanSharedTable[]		a table: what it is, how far its lock is
- *		and the pool's arrays	(policy/pool.h)
+ *		and the pool			(policy/pool.h)
  *
  * The scheduler's lock (an LWLock) protects everything but the fields that say
  * otherwise.  It is held for one decision at a time, never across I/O, waits
@@ -138,8 +138,6 @@ typedef struct CScanShared
 
 	CScanStats	stats[CSCAN_NPOLICIES];
 	TimestampTz stats_reset;
-
-	CScanPoolState pool;
 } CScanShared;
 
 /* This process's view; NULL pointers unless preloaded. */

@@ -102,30 +102,17 @@ pool_create(int max_scans, int max_slots, uint32_t budget)
 {
 	CScanPool  *pool = zeroed(1, sizeof(*pool));
 
-	pool->state = zeroed(1, sizeof(*pool->state));
-	pool->scans = zeroed(max_scans, sizeof(*pool->scans));
-	pool->tables = zeroed(max_scans, sizeof(*pool->tables));
-	pool->slots = zeroed(max_slots, sizeof(*pool->slots));
-	pool->helpers = zeroed(MAX_HELPERS, sizeof(*pool->helpers));
-	pool->ranges = zeroed((size_t) max_scans * CSCAN_MAX_RANGES, sizeof(CScanRange));
-	pool->wanted = zeroed((size_t) max_scans * CSCAN_MAP_WORDS, sizeof(uint64_t));
-	pool->resident = zeroed((size_t) max_scans * CSCAN_MAP_WORDS, sizeof(uint64_t));
+	cscan_pool_attach(pool, zeroed(1, cscan_pool_size(max_scans, max_slots, MAX_HELPERS)),
+					  max_scans, max_slots, MAX_HELPERS);
 	cscan_pool_init(pool, max_scans, max_slots, MAX_HELPERS);
-	pool->state->budget = budget;
+	cscan_pool_set_limits(pool, budget, budget);
 	return pool;
 }
 
 void
 pool_free(CScanPool *pool)
 {
-	free(pool->state);
-	free(pool->scans);
-	free(pool->tables);
-	free(pool->slots);
-	free(pool->helpers);
-	free(pool->ranges);
-	free(pool->wanted);
-	free(pool->resident);
+	free(pool->state);			/* the first part of its memory */
 	free(pool);
 }
 
@@ -134,7 +121,7 @@ table_add(CScanPool *pool, uint32_t chunk_blocks)
 {
 	int			table = cscan_pool_add_table(pool, chunk_blocks);
 
-	pool->tables[table].loadable = true;
+	cscan_pool_set_loadable(pool, table, true);
 	return table;
 }
 

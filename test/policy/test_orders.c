@@ -81,15 +81,16 @@ test_attach(void)
 	s = scan_add(pool, table, A, 40, 0, 11, 0);
 	is_int(pool->scans[s].position, 0, "attach: no overlap left, so at its own first");
 	cscan_pool_unregister(pool, s);
-	pool->scans[big].stalled = true;
+	cscan_pool_set_stalled(pool, big, true);
 	s = scan_add(pool, table, A, 40, 0, 39, 0);
 	is_int(pool->scans[s].position, 30, "attach: not to a stalled scan; to a normal one though");
 	cscan_pool_unregister(pool, s);
-	pool->scans[small].stalled = true;
+	cscan_pool_set_stalled(pool, small, true);
 	s = scan_add(pool, table, A, 40, 0, 39, 0);
 	is_int(pool->scans[s].position, 0, "attach: nor to other policies");
 	cscan_pool_unregister(pool, s);
-	pool->scans[big].stalled = pool->scans[small].stalled = false;
+	cscan_pool_set_stalled(pool, big, false);
+	cscan_pool_set_stalled(pool, small, false);
 	s = scan_add(pool, other, A, 40, 0, 39, 0);
 	is_int(pool->scans[s].position, 0, "attach: nor to another table's");
 	cscan_pool_unregister(pool, s);
@@ -145,7 +146,7 @@ test_elevator(void)
 	use_next(pool, late, 13);
 	is_int(use_next(pool, slow, 14), 1, "elevator: the slow one goes on");
 	is_int(load_one(pool, 15), 4, "elevator: and so does the sweep");
-	pool->scans[slow].stalled = true;
+	cscan_pool_set_stalled(pool, slow, true);
 	use_next(pool, fast, 15);
 	is_int(load_one(pool, 16), 5, "elevator: it does not wait for one that is stalled");
 

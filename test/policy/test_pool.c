@@ -22,7 +22,7 @@ test_chunk_blocks(void)
 	is_int(cscan_pool_chunk_blocks(pool, 64, 10000), 64, "chunk_blocks: as preferred where that fits");
 	is_int(cscan_pool_chunk_blocks(pool, 128, 10000), 128, "chunk_blocks: 8 slots are enough");
 	is_int(cscan_pool_chunk_blocks(pool, 1000, 10000), 128, "chunk_blocks: fewer are not");
-	pool->state->budget = 3;
+	cscan_pool_set_limits(pool, 3, 3);
 	is_int(cscan_pool_chunk_blocks(pool, 64, 10000), 1, "chunk_blocks: at least one");
 	is_int(cscan_pool_chunk_blocks(pool, 64, 0), 1, "chunk_blocks: of an empty table too");
 	is_int(cscan_pool_chunk_blocks(pool, 64, CSCAN_MAX_CHUNKS), 1, "chunk_blocks: just as many chunks as there may be");
@@ -150,9 +150,9 @@ test_cached(void)
 	is_int(cscan_pool_useless(pool), CSCAN_NONE, "cached: of use while somebody wants it");
 	use_next(pool, b, 5);
 	is_int(cscan_pool_useless(pool), CSCAN_NONE, "cached: or reads it");
-	pool->scans[b].stalled = true;
+	cscan_pool_set_stalled(pool, b, true);
 	is_int(cscan_pool_useless(pool), cached, "cached: not for one that is stalled");
-	pool->scans[b].stalled = false;
+	cscan_pool_set_stalled(pool, b, false);
 	use_next(pool, b, 6);
 	is_int(cscan_pool_useless(pool), cached, "cached: useless then; what was read is worth keeping");
 	is_int(cscan_pool_release(pool), cached < read ? cached : read, "but is not held on to");
@@ -203,7 +203,7 @@ test_stalled(void)
 	use_next(pool, idle, 1);
 	b = scan_add(pool, table, R, 20, 10, 19, 2);
 	cscan_pool_choose(pool, b, CSCAN_NONE, 2);
-	pool->scans[idle].stalled = true;
+	cscan_pool_set_stalled(pool, idle, true);
 	is_int(cscan_pool_interested(pool, table, 2), 0, "stalled: not interested");
 	ok(!cscan_pool_in_use(pool, pool->scans[idle].in_use), "stalled: does not use its chunk");
 	cscan_pool_decide(pool, 3, &act);
@@ -262,7 +262,7 @@ test_budget(void)
 	for (uint32_t c = 0; c < 8; c++)
 		chunk_put(pool, table, c, c);
 	scan_add(pool, table, R, 20, 10, 19, 9);
-	pool->state->budget = 4;
+	cscan_pool_set_limits(pool, 4, 4);
 	for (;;)
 	{
 		cscan_pool_decide(pool, 10, &act);
@@ -273,7 +273,7 @@ test_budget(void)
 	is_int(evicted, 5, "a smaller budget: what is too much goes, and one more");
 	is_int(act.kind, CSCAN_ACT_LOAD, "a smaller budget: then there is room");
 	ok(pool_check(pool) == NULL, "a smaller budget: is kept to");
-	pool->state->budget = 0;
+	cscan_pool_set_limits(pool, 0, 0);
 	ok(decide(pool, 11).kind == CSCAN_ACT_NOTHING, "no budget: no loads");
 	pool_free(pool);
 }

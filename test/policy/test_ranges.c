@@ -155,9 +155,9 @@ test_pieces(void)
 	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 2).word[0], 0, "none of a chunk that nobody wants");
 	b = scan_ranges(pool, table, 40, b_wants, COUNT(b_wants));
 	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 0).word[0], 0xc20f, "pieces of two scans");
-	pool->scans[a].stalled = true;
+	cscan_pool_set_stalled(pool, a, true);
 	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 0).word[0], 0x020e, "pieces: not of one that is stalled");
-	pool->scans[a].stalled = false;
+	cscan_pool_set_stalled(pool, a, false);
 	cscan_pool_unwant(pool, b, 0);
 	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 0).word[0], 0xc003, "pieces: nor of one that has had the chunk");
 	c = scan_range(pool, table, 39, 32, 39);
@@ -213,7 +213,7 @@ test_loads_together(void)
 	int			stalled = scan_range(pool, table, 16, 3, 5);
 	CScanAction act;
 
-	pool->scans[stalled].stalled = true;
+	cscan_pool_set_stalled(pool, stalled, true);
 	cscan_pool_unwant(pool, a, 1);
 	act = decide(pool, 0);
 	RUNS_ARE(&act, "two scans' blocks, without those of one that is stalled", {0, 3}, {5, 7});
@@ -304,7 +304,7 @@ test_reload(void)
 	int			slot;
 	CScanAction act;
 
-	pool->state->room = 128;
+	cscan_pool_set_limits(pool, pool->state->budget, 128);
 	act = decide(pool, 0);
 	finish(pool, &act, 0);
 	slot = act.slot;
@@ -358,7 +358,7 @@ test_reload_shorter(void)
 	int			slot;
 	CScanAction act;
 
-	pool->state->room = 128;
+	cscan_pool_set_limits(pool, pool->state->budget, 128);
 	cscan_pool_unwant(pool, stays, 0);
 	cscan_pool_unregister(pool, a);
 	a = scan_range(pool, table, 14, 10, 14);
@@ -723,7 +723,7 @@ one_difference(uint64_t seed, CScanPolicyId policy)
 
 	memset(&plain, 0, sizeof(plain));
 	flying.kind = CSCAN_ACT_NOTHING;
-	pool->state->room = 2 * MAX_BLOCKS;
+	cscan_pool_set_limits(pool, pool->state->budget, 2 * MAX_BLOCKS);
 	plain.chunk_blocks = chunk_blocks;
 	plain.piece_blocks = pool->tables[table].piece_blocks;
 	plain.nblocks = 1 + random_below(&random, (chunk_blocks * 200 < MAX_BLOCKS ? chunk_blocks * 200 : MAX_BLOCKS) - 1);
@@ -797,7 +797,7 @@ one_difference(uint64_t seed, CScanPolicyId policy)
 			}
 		}
 		else
-			pool->scans[plain.scan[s]].stalled = true;
+			cscan_pool_set_stalled(pool, plain.scan[s], true);
 
 		/* The pool is large enough for all: nothing is evicted. */
 		if (wrong == NULL)

@@ -58,9 +58,9 @@ test_query(void)
 	pool->state->load_time = 2000;
 	is_double(relevance_of(pool, q, 7000), -10 + 3.0 / 2, "slower loads: fewer load units");
 	pool->state->load_time = 1000;
-	pool->scans[other].stalled = true;
+	cscan_pool_set_stalled(pool, other, true);
 	is_double(relevance_of(pool, q, 7000), -4, "a stalled scan is not running");
-	pool->scans[other].stalled = false;
+	cscan_pool_set_stalled(pool, other, false);
 
 	chunk_put(pool, table, 3, 7000);
 	ok(starved(pool, q), "1 available: starved");
@@ -76,7 +76,7 @@ test_query(void)
 	is_double(relevance_of(pool, q, 9000), -9, "a scan that reads does not wait");
 	chunk_put(pool, table, 5, 9000);
 	ok(!starved(pool, q), "the chunk in use and a ready one: not starved");
-	pool->scans[q].stalled = true;
+	cscan_pool_set_stalled(pool, q, true);
 	ok(!starved(pool, q), "stalled: not starved");
 	ok(relevance_of(pool, q, 9000) == -INFINITY, "stalled: minus infinity");
 	pool_free(pool);
@@ -109,7 +109,7 @@ test_functions(void)
 	is_double(cscan_relevance_keep(pool, table, 1), 0 * QMAX + 1, "keepRelevance: interested alone");
 	is_double(cscan_relevance_keep(pool, table, 19), 1 * QMAX + 1, "keepRelevance: almost starved and interested");
 
-	pool->scans[b].stalled = true;
+	cscan_pool_set_stalled(pool, b, true);
 	cscan_pool_count(pool);
 	is_double(cscan_relevance_use(pool, table, 7), QMAX - 2, "useRelevance: a stalled scan is not interested");
 	is_double(cscan_relevance_load(pool, table, 7), 1 * QMAX + 2, "loadRelevance: nor starved");
@@ -181,10 +181,10 @@ test_choose_load(void)
 	is_int(use_next(pool, b, 0), 10, "and has its chunk");
 	is_int(load_one(pool, 0), CSCAN_NO_CHUNK, "nobody is starved then");
 	use_next(pool, a, 0);
-	pool->tables[table].loadable = false;
+	cscan_pool_set_loadable(pool, table, false);
 	use_next(pool, a, 0);
 	is_int(load_one(pool, 0), CSCAN_NO_CHUNK, "a table may not be loadable now");
-	pool->tables[table].loadable = true;
+	cscan_pool_set_loadable(pool, table, true);
 	ok(load_one(pool, 0) != CSCAN_NO_CHUNK, "and again later");
 	pool_free(pool);
 }

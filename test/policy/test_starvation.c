@@ -157,8 +157,8 @@ build(World *world, int policy, int slots, int number, Interest interest)
 				2 * slots + 8, 0);
 	chunk_blocks = pick_chunk_blocks(world, interest);
 	budget = chunk_blocks * (slots + random_below(&world->random, 3));
-	world->pool->state->budget = budget;
-	world->pool->state->room = budget + chunk_blocks * random_below(&world->random, 6);
+	cscan_pool_set_limits(world->pool, budget,
+						  budget + chunk_blocks * random_below(&world->random, 6));
 	build_tables(world, chunk_blocks);
 	build_manager(world);
 	build_clients(world, policy);

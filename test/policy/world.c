@@ -707,7 +707,7 @@ next_event(World *world)
 	else if (stall)
 	{
 		trace(world, "stall", first->scan, 0);
-		world->pool->scans[first->scan].stalled = true;
+		cscan_pool_set_stalled(world->pool, first->scan, true);
 		first->stalled_at = NEVER;
 	}
 	else if (first->phase == CLIENT_ABSENT)
