@@ -10,26 +10,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stddef.h>
-
-#include "policy.h"
-
-/* Will an elevator scan use it, as it is? */
-static bool
-wanted_by_elevator(const CScanPool *pool, int slot)
-{
-	const CScanSlot *s = &pool->slots[slot];
-
-	for (int i = 0; i < pool->state->max_scans; i++)
-	{
-		if (pool->scans[i].table == s->table &&
-			pool->scans[i].policy == CSCAN_POLICY_ELEVATOR &&
-			cscan_pool_active(pool, i) && cscan_pool_wants(pool, i, s->chunk) &&
-			cscan_pool_ready_for(pool, slot, i))
-			return true;
-	}
-	return false;
-}
+#include "pool_internal.h"
 
 static uint32_t
 start(const CScanPool *pool, int scan)
@@ -43,42 +24,22 @@ start(const CScanPool *pool, int scan)
 static int
 choose_available(const CScanPool *pool, int scan)
 {
-	int			best = CSCAN_NONE;
-
-	for (int i = 0; i < pool->state->max_slots; i++)
-	{
-		const CScanSlot *s = &pool->slots[i];
-
-		if (s->table == pool->scans[scan].table &&
-			cscan_pool_wants(pool, scan, s->chunk) &&
-			cscan_pool_ready_for(pool, i, scan) &&
-			(best == CSCAN_NONE || s->order < pool->slots[best].order))
-			best = i;
-	}
-	return best;
+	if (pool->scans[scan].ready == 0)
+		return CSCAN_NONE;
+	return cscan_slots_first(pool, cscan_scan_slots(pool, scan, CSCAN_HAS_READY));
 }
 
 /* Any starved scan moves its table's cursor; the longest waiting first. */
 static int
-choose_query(const CScanPool *pool, uint64_t now)
+choose_query(CScanPool *pool, uint64_t now)
 {
-	int			best = CSCAN_NONE;
+	uint64_t	since;
+	int			scan = cscan_queue_first(pool, CSCAN_POLICY_ELEVATOR, true, &since);
 
 	(void) now;
-	for (int i = 0; i < pool->state->max_scans; i++)
-	{
-		const CScanInterest *s = &pool->scans[i];
-
-		if (s->table == CSCAN_NONE || s->policy != CSCAN_POLICY_ELEVATOR ||
-			!pool->tables[s->table].loadable ||
-			!cscan_pool_starved(pool, i) || !cscan_pool_has_absent(pool, i))
-			continue;
-		if (best == CSCAN_NONE ||
-			(s->blocked && !pool->scans[best].blocked) ||
-			(s->blocked == pool->scans[best].blocked && s->since < pool->scans[best].since))
-			best = i;
-	}
-	return best;
+	if (scan == CSCAN_NONE)
+		scan = cscan_queue_first(pool, CSCAN_POLICY_ELEVATOR, false, &since);
+	return scan;
 }
 
 static uint32_t
@@ -90,59 +51,51 @@ choose_load(CScanPool *pool, int scan)
 	uint32_t	nearest = 0;
 
 	/* The next chunk of the sweep that some elevator scan finds absent. */
-	for (int i = 0; i < pool->state->max_scans; i++)
+	CSCAN_SET_EACH(i, cscan_table_scans(pool, table), cscan_scan_words(pool))
 	{
-		const CScanInterest *s = &pool->scans[i];
-		uint32_t	first;
 		uint32_t	chunk;
+		uint32_t	distance;
 
-		if (s->table != table || s->policy != CSCAN_POLICY_ELEVATOR ||
-			!cscan_pool_active(pool, i))
+		if (pool->scans[i].policy != CSCAN_POLICY_ELEVATOR || !cscan_pool_active(pool, i))
 			continue;
-		first = chunk = cscan_pool_next_wanted(pool, i, cursor);
+		chunk = cscan_status_first_absent(pool, i, cursor);
 		if (chunk == CSCAN_NO_CHUNK)
 			continue;
-		while (!cscan_pool_absent_for(pool, i, chunk))
+		distance = chunk >= cursor ? chunk - cursor : chunk + CSCAN_MAX_CHUNKS;
+		if (best == CSCAN_NO_CHUNK || distance < nearest)
 		{
-			chunk = cscan_pool_next_wanted(pool, i, chunk + 1);
-			if (chunk == first)
-			{
-				chunk = CSCAN_NO_CHUNK;
-				break;
-			}
+			best = chunk;
+			nearest = distance;
 		}
-		if (chunk != CSCAN_NO_CHUNK)
-		{
-			uint32_t	distance = chunk >= cursor ? chunk - cursor : chunk + CSCAN_MAX_CHUNKS;
-
-			if (best == CSCAN_NO_CHUNK || distance < nearest)
-			{
-				best = chunk;
-				nearest = distance;
-			}
-		}
+		if (nearest == 0)
+			break;
 	}
 	return best;
 }
 
-static bool
-may_evict(const CScanPool *pool, int slot, int scan)
+/* What an elevator scan will use, as it is, stays until it has. */
+static void
+protect(CScanPool *pool, uint64_t *slots)
+{
+	CScanTally	wanted = cscan_status_slots(pool, CSCAN_TALLY_ELEVATOR);
+
+	cscan_tally_remove_counted(&wanted, slots, cscan_slot_words(pool));
+}
+
+static void
+spare(CScanPool *pool, int scan, uint64_t *slots)
 {
 	(void) scan;
-	return !wanted_by_elevator(pool, slot);
+	protect(pool, slots);
 }
 
 /* What the fewest scans of other policies want, then the oldest. */
-static double
-keep(const CScanPool *pool, int slot)
+static void
+least_valued(CScanPool *pool, uint64_t *slots)
 {
-	return cscan_pool_interested(pool, pool->slots[slot].table, pool->slots[slot].chunk);
-}
+	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
 
-static bool
-protects(const CScanPool *pool, int slot)
-{
-	return wanted_by_elevator(pool, slot);
+	cscan_tally_lowest(&interested, slots, cscan_slot_words(pool));
 }
 
 const CScanPolicy cscan_policy_elevator = {
@@ -151,8 +104,8 @@ const CScanPolicy cscan_policy_elevator = {
 	.choose_available = choose_available,
 	.choose_query = choose_query,
 	.choose_load = choose_load,
-	.may_evict = may_evict,
-	.keep = keep,
-	.protects = protects,
+	.spare = spare,
+	.least_valued = least_valued,
+	.protect = protect,
 	.overrides = false,
 };

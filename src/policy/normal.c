@@ -12,9 +12,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stddef.h>
-
-#include "policy.h"
+#include "pool_internal.h"
 
 /* The chunk to be loaded next for an in-order scan: its next one, if absent. */
 static uint32_t
@@ -27,15 +25,20 @@ next_absent(const CScanPool *pool, int scan)
 	return CSCAN_NO_CHUNK;
 }
 
-/* Is this one of the next two chunks that the scan will take? */
-static bool
-about_to_take(const CScanPool *pool, int scan, uint32_t chunk)
+/* Take out of a set of slots those with the next two chunks that it will take. */
+static void
+keep_next_two(const CScanPool *pool, int scan, uint64_t *slots)
 {
-	uint32_t	next = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
+	uint32_t	chunk = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
 
-	if (next == CSCAN_NO_CHUNK)
-		return false;
-	return chunk == next || chunk == cscan_pool_next_wanted(pool, scan, next + 1);
+	for (int n = 0; n < 2 && chunk != CSCAN_NO_CHUNK; n++)
+	{
+		int			slot = cscan_pool_find(pool, pool->scans[scan].table, chunk);
+
+		if (slot != CSCAN_NONE)
+			cscan_set_remove(slots, (uint32_t) slot);
+		chunk = cscan_pool_next_wanted(pool, scan, chunk + 1);
+	}
 }
 
 static uint32_t
@@ -53,18 +56,20 @@ attach_start(const CScanPool *pool, int scan)
 	uint32_t	most = 0;
 	uint32_t	start = 0;
 
-	for (int i = 0; i < pool->state->max_scans; i++)
+	CSCAN_SET_EACH(i, cscan_table_scans(pool, s->table), cscan_scan_words(pool))
 	{
 		const CScanInterest *other = &pool->scans[i];
 		uint32_t	overlap = 0;
 
-		if (i == scan || other->table != s->table || other->stalled ||
+		if (i == scan || other->stalled ||
 			(other->policy != CSCAN_POLICY_NORMAL &&
 			 other->policy != CSCAN_POLICY_ATTACH))
 			continue;
-		for (int w = 0; w < CSCAN_MAP_WORDS; w++)
-			overlap += (uint32_t) __builtin_popcountll(pool->wanted[(size_t) i * CSCAN_MAP_WORDS + w] &
-													   pool->wanted[(size_t) scan * CSCAN_MAP_WORDS + w]);
+		for (uint32_t w = s->first_word; w < s->end_word && w < other->end_word; w++)
+		{
+			if (w >= other->first_word)
+				overlap += (uint32_t) __builtin_popcountll(WANTED(pool, i)[w] & WANTED(pool, scan)[w]);
+		}
 		if (overlap > most)
 		{
 			most = overlap;
@@ -98,12 +103,13 @@ oldest_waiter(const CScanPool *pool, CScanPolicyId policy)
 	uint32_t	running = (uint32_t) cscan_pool_running(pool);
 	int			best = CSCAN_NONE;
 
-	for (int i = 0; i < pool->state->max_scans; i++)
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + (int) policy),
+				   cscan_scan_words(pool))
 	{
 		const CScanInterest *s = &pool->scans[i];
 		bool		tight;
 
-		if (!cscan_pool_active(pool, i) || s->warm || s->policy != policy ||
+		if (!cscan_pool_active(pool, i) || s->warm ||
 			!pool->tables[s->table].loadable ||
 			next_absent(pool, i) == CSCAN_NO_CHUNK)
 			continue;
@@ -118,14 +124,14 @@ oldest_waiter(const CScanPool *pool, CScanPolicyId policy)
 }
 
 static int
-normal_choose_query(const CScanPool *pool, uint64_t now)
+normal_choose_query(CScanPool *pool, uint64_t now)
 {
 	(void) now;
 	return oldest_waiter(pool, CSCAN_POLICY_NORMAL);
 }
 
 static int
-attach_choose_query(const CScanPool *pool, uint64_t now)
+attach_choose_query(CScanPool *pool, uint64_t now)
 {
 	(void) now;
 	return oldest_waiter(pool, CSCAN_POLICY_ATTACH);
@@ -141,48 +147,45 @@ choose_load(CScanPool *pool, int scan)
  * Anything but what the scan itself is about to take.  While its next chunk is
  * missing, the one after that may go: there may be no other room.
  */
-static bool
-may_evict(const CScanPool *pool, int slot, int scan)
+static void
+spare(CScanPool *pool, int scan, uint64_t *slots)
 {
 	uint32_t	next = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
 
-	return pool->slots[slot].table != pool->scans[scan].table ||
-		cscan_pool_absent_for(pool, scan, next) ||
-		!about_to_take(pool, scan, pool->slots[slot].chunk);
+	if (!cscan_pool_absent_for(pool, scan, next))
+		keep_next_two(pool, scan, slots);
 }
 
 /* Least recently handed out. */
-static double
-keep(const CScanPool *pool, int slot)
+static void
+least_valued(CScanPool *pool, uint64_t *slots)
 {
-	return (double) pool->slots[slot].stamp;
+	(void) pool;
+	(void) slots;
 }
 
-/* Against other policies: the next chunk of a starved scan. */
-static bool
-protects(const CScanPool *pool, int slot, CScanPolicyId policy)
+/* Against other policies: the next chunks of its scans. */
+static void
+protect(const CScanPool *pool, CScanPolicyId policy, uint64_t *slots)
 {
-	const CScanSlot *s = &pool->slots[slot];
-
-	for (int i = 0; i < pool->state->max_scans; i++)
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + (int) policy),
+				   cscan_scan_words(pool))
 	{
-		if (pool->scans[i].table == s->table && pool->scans[i].policy == policy &&
-			cscan_pool_active(pool, i) && about_to_take(pool, i, s->chunk))
-			return true;
+		if (cscan_pool_active(pool, i))
+			keep_next_two(pool, i, slots);
 	}
-	return false;
 }
 
-static bool
-normal_protects(const CScanPool *pool, int slot)
+static void
+normal_protect(CScanPool *pool, uint64_t *slots)
 {
-	return protects(pool, slot, CSCAN_POLICY_NORMAL);
+	protect(pool, CSCAN_POLICY_NORMAL, slots);
 }
 
-static bool
-attach_protects(const CScanPool *pool, int slot)
+static void
+attach_protect(CScanPool *pool, uint64_t *slots)
 {
-	return protects(pool, slot, CSCAN_POLICY_ATTACH);
+	protect(pool, CSCAN_POLICY_ATTACH, slots);
 }
 
 const CScanPolicy cscan_policy_normal = {
@@ -191,9 +194,9 @@ const CScanPolicy cscan_policy_normal = {
 	.choose_available = choose_available,
 	.choose_query = normal_choose_query,
 	.choose_load = choose_load,
-	.may_evict = may_evict,
-	.keep = keep,
-	.protects = normal_protects,
+	.spare = spare,
+	.least_valued = least_valued,
+	.protect = normal_protect,
 	.overrides = true,
 };
 
@@ -203,8 +206,8 @@ const CScanPolicy cscan_policy_attach = {
 	.choose_available = choose_available,
 	.choose_query = attach_choose_query,
 	.choose_load = choose_load,
-	.may_evict = may_evict,
-	.keep = keep,
-	.protects = attach_protects,
+	.spare = spare,
+	.least_valued = least_valued,
+	.protect = attach_protect,
 	.overrides = true,
 };

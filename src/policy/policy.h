@@ -4,8 +4,8 @@
  *		What a policy is: five questions.
  *
  * A policy is one file with one table of functions.  The pool (pool.h) asks;
- * the policy looks and answers; it changes nothing but its own cursors.  The
- * counts of cscan_pool_count() are fresh whenever a question is asked.
+ * the policy looks and answers; it changes nothing.  Sets of slots are bitmaps
+ * of cscan_slot_words() words.  doc/policies.md shows how to write one.
  *
  * With several policies in one system each proposes a scan to serve.  The
  * longest blocked of these wins, and its policy picks the chunk and the
@@ -32,28 +32,27 @@ typedef struct CScanPolicy
 	int			(*choose_available) (const CScanPool *pool, int scan);
 
 	/* Which of this policy's scans should be served?  A scan, or none. */
-	int			(*choose_query) (const CScanPool *pool, uint64_t now);
+	int			(*choose_query) (CScanPool *pool, uint64_t now);
 
 	/* Which absent chunk should be loaded for it? */
 	uint32_t	(*choose_load) (CScanPool *pool, int scan);
 
-	/* May this slot go, to make room for that scan's chunk? */
-	bool		(*may_evict) (const CScanPool *pool, int slot, int scan);
+	/* Of these slots take out those that may not go for that scan's chunk. */
+	void		(*spare) (CScanPool *pool, int scan, uint64_t *slots);
 
-	/* Of the slots that may go, the one with the lowest value goes. */
-	double		(*keep) (const CScanPool *pool, int slot);
+	/* Leave those of the lowest value: of these the least recently used goes. */
+	void		(*least_valued) (CScanPool *pool, uint64_t *slots);
 
-	/* Do this policy's scans need that this slot stays? */
-	bool		(*protects) (const CScanPool *pool, int slot);
+	/* Take out those that this policy's scans need. */
+	void		(*protect) (CScanPool *pool, uint64_t *slots);
 
 	/* May the last resort of a small pool be used for its scans? */
 	bool		overrides;
 } CScanPolicy;
 
-extern const CScanPolicy cscan_policy_normal;
-extern const CScanPolicy cscan_policy_attach;
-extern const CScanPolicy cscan_policy_elevator;
-extern const CScanPolicy cscan_policy_relevance;
+#define CSCAN_POLICY_DECLARATION(id, name) extern const CScanPolicy cscan_policy_##name;
+CSCAN_POLICIES(CSCAN_POLICY_DECLARATION)
+#undef CSCAN_POLICY_DECLARATION
 
 extern const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES];
 

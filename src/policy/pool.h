@@ -17,6 +17,9 @@
  *	- The blocks of the slots that are held (pinned), those in flight included,
  *	  never exceed the budget; those of all slots never exceed the room.  Both
  *	  may be made smaller at any time, and are exceeded until slots have gone.
+ *	- Whatever is counted (what is there for each scan, how many want a chunk) is
+ *	  kept by the calls below as things change; a decision only looks.  So the
+ *	  fields are for others to read and never to write.
  *
  * A scan's interest is a set of ranges of blocks.  A chunk is wanted if any of
  * its blocks is, and of a chunk only those pieces are loaded that somebody
@@ -49,6 +52,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sets.h"
+
 /* A table has at most this many chunks; chunks of larger tables are larger. */
 #define CSCAN_MAX_CHUNKS	65536
 #define CSCAN_MAP_WORDS		(CSCAN_MAX_CHUNKS / 64)
@@ -65,6 +70,9 @@ typedef struct CScanPieces
 	uint64_t	word[CSCAN_PIECE_WORDS];
 } CScanPieces;
 
+/* The scheduler's queues of starved scans, see queue.c. */
+#define CSCAN_NQUEUES		4
+
 /* A scan's interest has at most this many ranges. */
 #define CSCAN_MAX_RANGES	1024
 
@@ -75,15 +83,23 @@ typedef struct CScanRange
 	uint32_t	end;
 } CScanRange;
 
+/*
+ * The policies: each has a file of its own and is listed here, with the name of
+ * its constant and that of its table of functions.
+ */
+#define CSCAN_POLICIES(POLICY) \
+	POLICY(NORMAL, normal) \
+	POLICY(ATTACH, attach) \
+	POLICY(ELEVATOR, elevator) \
+	POLICY(RELEVANCE, relevance)
+
 typedef enum CScanPolicyId
 {
-	CSCAN_POLICY_NORMAL,
-	CSCAN_POLICY_ATTACH,
-	CSCAN_POLICY_ELEVATOR,
-	CSCAN_POLICY_RELEVANCE
+#define CSCAN_POLICY_CONSTANT(id, name) CSCAN_POLICY_##id,
+	CSCAN_POLICIES(CSCAN_POLICY_CONSTANT)
+#undef CSCAN_POLICY_CONSTANT
+	CSCAN_NPOLICIES
 } CScanPolicyId;
-
-#define CSCAN_NPOLICIES		4
 
 /* A registered scan: a query q of the paper. */
 typedef struct CScanInterest
@@ -103,11 +119,17 @@ typedef struct CScanInterest
 	uint32_t	needed;			/* chunks in its wanted set */
 	uint32_t	position;		/* chunk that it took last, or starts at */
 	uint64_t	since;			/* when it last asked for a chunk (us) */
+	bool		loaded_for;		/* the chunk handed out last was loaded for it */
 
-	/* Scratch of one decision, see cscan_pool_count(). */
+	/* Counted as things change, see status.c. */
 	uint32_t	available;		/* chunks ready, in flight or in use for it */
 	uint32_t	ready;			/* of these, ready and not yet used */
 	uint32_t	using;			/* of these, in use */
+	uint32_t	first_word;		/* its wanted chunks are in these words of its */
+	uint32_t	end_word;		/* wanted set */
+	uint8_t		counted;		/* in which tallies it is, see status.c */
+	uint8_t		queue;			/* in which queue it is, see queue.c */
+	int32_t		place;			/* where in it */
 } CScanInterest;
 
 /*
@@ -134,6 +156,9 @@ typedef struct CScanTable
 	uint32_t	nblocks;		/* the most blocks that a live scan has seen */
 	uint32_t	cursor;			/* chunk that follows the last one loaded */
 	uint32_t	elevator;		/* elevator's cursor, likewise */
+	int32_t		nplanes;		/* of the tallies of its chunks, each */
+	int32_t		interested[CSCAN_MAX_PLANES];	/* numbers of the planes, */
+	int32_t		starved[CSCAN_MAX_PLANES];	/* see status.c */
 } CScanTable;
 
 typedef struct CScanSlot
@@ -152,7 +177,22 @@ typedef struct CScanSlot
 	int32_t		trigger;		/* scan it was loaded for, until handed out */
 	uint64_t	stamp;			/* handed out, or else loaded, at (us) */
 	uint64_t	order;			/* number of its load */
+	uint32_t	users;			/* processes of active scans that read it */
+	uint32_t	readers;		/* processes of all scans */
+
+	/* Neighbours in the lists of all slots that are taken, see slots.c. */
+	int32_t		older;			/* by stamp */
+	int32_t		newer;
+	int32_t		before;			/* by order */
+	int32_t		after;
 } CScanSlot;
+
+/* A scan in a queue, see queue.c. */
+typedef struct CScanQueued
+{
+	uint64_t	key;			/* the least goes first, */
+	int32_t		scan;			/* of equals the one with the lower number */
+} CScanQueued;
 
 typedef struct CScanPoolState
 {
@@ -168,9 +208,26 @@ typedef struct CScanPoolState
 	int32_t		room_for;		/* scan that the last eviction was for, or
 								 * none */
 	double		load_time;		/* moving average of a chunk's load (us) */
+	uint64_t	pace;			/* load_time as the policies see it (us); it
+								 * follows in steps, see queue.c */
+
+	/* Counted as things change. */
+	int32_t		nactive;		/* scans that are registered and not stalled */
+	int32_t		nplanes;		/* of each tally of slots */
+	int32_t		nfree_planes;	/* for tallies of chunks */
+	int32_t		oldest;			/* ends of the lists of slots */
+	int32_t		newest;
+	int32_t		first;
+	int32_t		last;
+	uint32_t	index_mask;		/* size of the index of slots, less 1 */
+	bool		queues_stale;	/* all keys in the queues have changed */
+	int32_t		queued[CSCAN_NQUEUES];	/* scans in each queue */
 } CScanPoolState;
 
-/* A process's handle: where the parts are.  There are max_scans tables. */
+/*
+ * A process's handle: where the parts are.  There are max_scans tables.  What
+ * comes after the wanted sets follows from what comes before.
+ */
 typedef struct CScanPool
 {
 	CScanPoolState *state;
@@ -181,6 +238,15 @@ typedef struct CScanPool
 	CScanRange *ranges;			/* CSCAN_MAX_RANGES for each scan */
 	uint64_t   *wanted;			/* CSCAN_MAP_WORDS for each scan */
 	uint64_t   *resident;		/* CSCAN_MAP_WORDS for each table */
+	uint64_t   *slot_sets;		/* sets of slots, see slots.c */
+	uint64_t   *slot_tallies;	/* planes of tallies of slots, see status.c */
+	uint64_t   *scan_slots;		/* each scan's sets of slots, likewise */
+	uint64_t   *scan_sets;		/* sets of scans, likewise */
+	uint64_t   *table_scans;	/* each table's set of scans */
+	uint64_t   *planes;			/* 2 for each scan, of tallies of chunks */
+	int32_t    *free_planes;
+	int32_t    *index;			/* slots by table and chunk, see slots.c */
+	CScanQueued *queues;		/* max_scans for each queue, see queue.c */
 } CScanPool;
 
 typedef enum CScanActionKind
@@ -222,6 +288,9 @@ extern void cscan_pool_init(CScanPool *pool, int max_scans, int max_slots,
  * not less.
  */
 extern void cscan_pool_set_limits(CScanPool *pool, uint32_t budget, uint32_t room);
+
+/* How long a load takes, until loads have shown it (us). */
+extern void cscan_pool_set_load_time(CScanPool *pool, double load_time);
 
 /* Blocks that a chunk of a table of nblocks should have, in 1..preferred. */
 extern uint32_t cscan_pool_chunk_blocks(const CScanPool *pool,
@@ -312,10 +381,16 @@ extern int	cscan_pool_release(CScanPool *pool);
 extern int	cscan_pool_hold(CScanPool *pool);
 
 /*
+ * Everything that is kept counted, counted anew from what it follows from: the
+ * state, tables, scans (up to loaded_for), slots (up to order), helpers, ranges
+ * and wanted sets.  For a pool that was put together by hand.
+ */
+extern void cscan_pool_rebuild(CScanPool *pool);
+
+/*
  * Questions that the policies ask.  "Active" scans are those that count:
  * registered and not stalled.
  */
-extern void cscan_pool_count(CScanPool *pool);
 extern bool cscan_pool_active(const CScanPool *pool, int scan);
 extern int	cscan_pool_running(const CScanPool *pool);
 extern bool cscan_pool_wants(const CScanPool *pool, int scan, uint32_t chunk);

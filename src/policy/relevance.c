@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * relevance.c
- *		Policy relevance: Figure 3 of the paper, written plainly.
+ *		Policy relevance: Figure 3 of the paper.
  *
  *		queryRelevance	whom to serve: the starved scan that needs least,
  *						raised by the time it has been waiting
@@ -13,12 +13,15 @@
  * stay sequential; uses to the chunk loaded first; victims to the chunk that
  * was handed out longest ago.
  *
+ * The functions at the top are the paper's; the decisions below find their
+ * extremes in the counts that are kept (status.c, queue.c).
+ *
  *-------------------------------------------------------------------------
  */
 #include <math.h>
-#include <stddef.h>
+#include <string.h>
 
-#include "policy.h"
+#include "pool_internal.h"
 
 /* Interested scans that have fewer than "limit" chunks available. */
 static int
@@ -26,11 +29,10 @@ interested_below(const CScanPool *pool, int table, uint32_t chunk, uint32_t limi
 {
 	int			n = 0;
 
-	for (int i = 0; i < pool->state->max_scans; i++)
+	CSCAN_SET_EACH(i, cscan_table_scans(pool, table), cscan_scan_words(pool))
 	{
-		if (pool->scans[i].table == table && !pool->scans[i].stalled &&
-			cscan_pool_below(pool, i, limit) && cscan_pool_wants(pool, i, chunk))
-			n++;
+		n += !pool->scans[i].stalled && cscan_pool_below(pool, i, limit) &&
+			cscan_pool_wants(pool, i, chunk);
 	}
 	return n;
 }
@@ -50,9 +52,9 @@ cscan_relevance_query(const CScanPool *pool, int scan, uint64_t now)
 
 	if (!cscan_pool_starved(pool, scan))
 		return -INFINITY;
-	if (s->blocked && now > s->since)
-		waiting = (double) (now - s->since) / pool->state->load_time;
-	return -(double) s->needed + waiting / cscan_pool_running(pool);
+	if (s->blocked)
+		waiting = (double) now - (double) s->since;
+	return -(double) s->needed + waiting / (double) cscan_queue_rate(pool);
 }
 
 double
@@ -83,121 +85,134 @@ start(const CScanPool *pool, int scan)
 	return 0;
 }
 
-/* chooseAvailableChunk */
+/* chooseAvailableChunk: the highest use is that of the least interest. */
 static int
 choose_available(const CScanPool *pool, int scan)
 {
-	int			best = CSCAN_NONE;
-	double		most = 0;
+	CScanTally	interested = cscan_status_slots_now(pool, CSCAN_TALLY_INTERESTED);
+	uint64_t   *slots = cscan_slot_set(pool, CSCAN_SLOTS_LOWEST);
 
-	for (int i = 0; i < pool->state->max_slots; i++)
-	{
-		const CScanSlot *s = &pool->slots[i];
-		double		use;
-
-		if (s->table != pool->scans[scan].table ||
-			!cscan_pool_wants(pool, scan, s->chunk) ||
-			!cscan_pool_ready_for(pool, i, scan))
-			continue;
-		use = cscan_relevance_use(pool, s->table, s->chunk);
-		if (best == CSCAN_NONE || use > most ||
-			(use == most && s->order < pool->slots[best].order))
-		{
-			best = i;
-			most = use;
-		}
-	}
-	return best;
+	if (pool->scans[scan].ready == 0)
+		return CSCAN_NONE;
+	memcpy(slots, cscan_scan_slots(pool, scan, CSCAN_HAS_READY),
+		   sizeof(uint64_t) * cscan_slot_words(pool));
+	cscan_tally_lowest(&interested, slots, cscan_slot_words(pool));
+	return cscan_slots_first(pool, slots);
 }
 
-/* chooseQueryToProcess */
+/*
+ * chooseQueryToProcess.  Multiplied by the rate, queryRelevance is - needed *
+ * rate for scans that still have a chunk to read, and for those that wait now -
+ * since more; the queues have the highest of each.
+ */
 static int
-choose_query(const CScanPool *pool, uint64_t now)
+choose_query(CScanPool *pool, uint64_t now)
 {
-	int			best = CSCAN_NONE;
-	double		most = 0;
+	uint64_t	waiting_key = 0;
+	uint64_t	needed = 0;
+	int			waiting = cscan_queue_first(pool, CSCAN_POLICY_RELEVANCE, true, &waiting_key);
+	int			reading = cscan_queue_first(pool, CSCAN_POLICY_RELEVANCE, false, &needed);
+	int64_t		ahead;			/* by which the first that waits is ahead */
 
-	for (int i = 0; i < pool->state->max_scans; i++)
-	{
-		const CScanInterest *s = &pool->scans[i];
-		double		relevance;
-
-		if (s->table == CSCAN_NONE || s->policy != CSCAN_POLICY_RELEVANCE ||
-			!pool->tables[s->table].loadable ||
-			!cscan_pool_starved(pool, i) || !cscan_pool_has_absent(pool, i))
-			continue;
-		relevance = cscan_relevance_query(pool, i, now);
-		if (best == CSCAN_NONE || relevance > most)
-		{
-			best = i;
-			most = relevance;
-		}
-	}
-	return best;
+	if (waiting == CSCAN_NONE)
+		return reading;
+	if (reading == CSCAN_NONE)
+		return waiting;
+	ahead = (int64_t) (now + needed * cscan_queue_rate(pool)) - (int64_t) waiting_key;
+	if (ahead == 0)
+		return waiting < reading ? waiting : reading;
+	return ahead > 0 ? waiting : reading;
 }
 
-/* chooseChunkToLoad */
+/* Offer the absent ones of a word's chunks, of all that are in the mask. */
+static void
+offer(CScanHighest *search, const uint64_t *wanted, const uint64_t *resident, uint32_t w,
+	  uint64_t mask)
+{
+	cscan_highest_offer(search, w, wanted[w] & ~resident[w] & mask);
+}
+
+/*
+ * chooseChunkToLoad: in the order from the last load on, so that the first of
+ * equals wins.
+ */
 static uint32_t
 choose_load(CScanPool *pool, int scan)
 {
 	const CScanInterest *s = &pool->scans[scan];
+	const uint64_t *wanted = WANTED(pool, scan);
+	const uint64_t *resident = RESIDENT(pool, s->table);
+	const uint64_t *has_wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
+	const uint64_t *has_available = cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE);
 	uint32_t	from = pool->tables[s->table].cursor;
-	uint32_t	first = cscan_pool_next_wanted(pool, scan, from);
-	uint32_t	best = CSCAN_NO_CHUNK;
-	uint32_t	c = first;
-	double		most = 0;
+	uint64_t	later;			/* chunks from there on, in their word */
+	CScanTally	interested;
+	CScanTally	starved;
+	CScanHighest search;
+	uint32_t	w;
 
-	/* In the order from the last load on, so that the first of equals wins. */
-	if (first == CSCAN_NO_CHUNK)
+	if (!cscan_pool_has_absent(pool, scan))
 		return CSCAN_NO_CHUNK;
-	do
+	if (from >= s->nchunks)
+		from = 0;
+	later = UINT64_MAX << (from % 64);
+	cscan_status_chunks(pool, s->table, &interested, &starved);
+	cscan_highest_begin(&search, &starved, &interested);
+
+	/* What is in no slot. */
+	w = from / 64;
+	if (w >= s->first_word && w < s->end_word)
+		offer(&search, wanted, resident, w, later);
+	for (w = from / 64 + 1 > s->first_word ? from / 64 + 1 : s->first_word; w < s->end_word; w++)
+		offer(&search, wanted, resident, w, UINT64_MAX);
+	for (w = s->first_word; w < s->end_word && w < from / 64; w++)
+		offer(&search, wanted, resident, w, UINT64_MAX);
+	w = from / 64;
+	if (w >= s->first_word && w < s->end_word)
+		offer(&search, wanted, resident, w, ~later);
+
+	/* What is there, but not all of it: there are few of these. */
+	for (w = 0; w < cscan_slot_words(pool); w++)
 	{
-		if (cscan_pool_absent_for(pool, scan, c))
+		for (uint64_t slots = has_wanted[w] & ~has_available[w]; slots != 0; slots &= slots - 1)
 		{
-			double		load = cscan_relevance_load(pool, s->table, c);
+			uint32_t	chunk = pool->slots[w * 64 + (uint32_t) __builtin_ctzll(slots)].chunk;
 
-			if (best == CSCAN_NO_CHUNK || load > most)
-			{
-				best = c;
-				most = load;
-			}
+			cscan_highest_offer_late(&search, chunk, from);
 		}
-		c = cscan_pool_next_wanted(pool, scan, c + 1);
-	} while (c != first);
-	return best;
-}
-
-/* usefulForStarvedQuery */
-static bool
-protects(const CScanPool *pool, int slot)
-{
-	const CScanSlot *s = &pool->slots[slot];
-
-	for (int i = 0; i < pool->state->max_scans; i++)
-	{
-		if (pool->scans[i].table == s->table &&
-			pool->scans[i].policy == CSCAN_POLICY_RELEVANCE &&
-			cscan_pool_starved(pool, i) && cscan_pool_wants(pool, i, s->chunk))
-			return true;
 	}
-	return false;
+	return search.found ? search.number : CSCAN_NO_CHUNK;
 }
 
-/* findFreeSlot: not interesting(c, q) and not usefulForStarvedQuery(c) */
-static bool
-may_evict(const CScanPool *pool, int slot, int scan)
+/* findFreeSlot: not usefulForStarvedQuery(c) */
+static void
+protect(CScanPool *pool, uint64_t *slots)
 {
-	const CScanSlot *s = &pool->slots[slot];
+	CScanTally	starved = cscan_status_slots(pool, CSCAN_TALLY_STARVED);
 
-	if (s->table == pool->scans[scan].table && cscan_pool_wants(pool, scan, s->chunk))
-		return false;
-	return !protects(pool, slot);
+	cscan_tally_remove_counted(&starved, slots, cscan_slot_words(pool));
 }
 
-static double
-keep(const CScanPool *pool, int slot)
+/* ... and not interesting(c, q) */
+static void
+spare(CScanPool *pool, int scan, uint64_t *slots)
 {
-	return cscan_relevance_keep(pool, pool->slots[slot].table, pool->slots[slot].chunk);
+	const uint64_t *wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
+
+	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
+		slots[w] &= ~wanted[w];
+	protect(pool, slots);
+}
+
+/* keepRelevance */
+static void
+least_valued(CScanPool *pool, uint64_t *slots)
+{
+	CScanTally	almost = cscan_status_slots(pool, CSCAN_TALLY_ALMOST_STARVED);
+	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
+
+	cscan_tally_lowest(&almost, slots, cscan_slot_words(pool));
+	cscan_tally_lowest(&interested, slots, cscan_slot_words(pool));
 }
 
 const CScanPolicy cscan_policy_relevance = {
@@ -206,8 +221,8 @@ const CScanPolicy cscan_policy_relevance = {
 	.choose_available = choose_available,
 	.choose_query = choose_query,
 	.choose_load = choose_load,
-	.may_evict = may_evict,
-	.keep = keep,
-	.protects = protects,
+	.spare = spare,
+	.least_valued = least_valued,
+	.protect = protect,
 	.overrides = true,
 };

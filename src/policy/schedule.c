@@ -18,15 +18,14 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <stddef.h>
+#include <string.h>
 
-#include "policy.h"
+#include "pool_internal.h"
 
 const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
-	[CSCAN_POLICY_NORMAL] = &cscan_policy_normal,
-	[CSCAN_POLICY_ATTACH] = &cscan_policy_attach,
-	[CSCAN_POLICY_ELEVATOR] = &cscan_policy_elevator,
-	[CSCAN_POLICY_RELEVANCE] = &cscan_policy_relevance,
+#define CSCAN_POLICY_ENTRY(id, name) [CSCAN_POLICY_##id] = &cscan_policy_##name,
+	CSCAN_POLICIES(CSCAN_POLICY_ENTRY)
+#undef CSCAN_POLICY_ENTRY
 };
 
 #define Max(a, b)	((a) > (b) ? (a) : (b))
@@ -40,9 +39,16 @@ goes_first(const CScanInterest *a, const CScanInterest *b)
 	return a->since < b->since;
 }
 
+static bool
+any_of_policy(const CScanPool *pool, int policy)
+{
+	return cscan_set_next(cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + policy),
+						  cscan_scan_words(pool), 0) >= 0;
+}
+
 /* Of the policies' proposals the one that goes first, but for those tried. */
 static int
-choose_query(const CScanPool *pool, uint64_t now, unsigned tried)
+choose_query(CScanPool *pool, uint64_t now, unsigned tried)
 {
 	int			best = CSCAN_NONE;
 
@@ -50,7 +56,7 @@ choose_query(const CScanPool *pool, uint64_t now, unsigned tried)
 	{
 		int			scan;
 
-		if (tried & (1u << p))
+		if ((tried & (1u << p)) || !any_of_policy(pool, p))
 			continue;
 		scan = cscan_policies[p]->choose_query(pool, now);
 		if (scan != CSCAN_NONE &&
@@ -58,17 +64,6 @@ choose_query(const CScanPool *pool, uint64_t now, unsigned tried)
 			best = scan;
 	}
 	return best;
-}
-
-static bool
-others_protect(const CScanPool *pool, int slot, int scan)
-{
-	for (int p = 0; p < CSCAN_NPOLICIES; p++)
-	{
-		if (p != pool->scans[scan].policy && cscan_policies[p]->protects(pool, slot))
-			return true;
-	}
-	return false;
 }
 
 /*
@@ -86,41 +81,62 @@ about_to_be_taken(const CScanPool *pool, int slot)
 		cscan_policies[pool->scans[scan].policy]->choose_available(pool, scan) == slot;
 }
 
+/* Slots that may go at all: not in flight, not in use; and held, if they must be. */
+static void
+find_candidates(CScanPool *pool, int keep_slot, bool held, uint64_t *candidates)
+{
+	const uint64_t *taken = cscan_slot_set(pool, held ? CSCAN_SLOTS_HELD : CSCAN_SLOTS_TAKEN);
+	const uint64_t *in_flight = cscan_slot_set(pool, CSCAN_SLOTS_IN_FLIGHT);
+	const uint64_t *in_use = cscan_slot_set(pool, CSCAN_SLOTS_IN_USE);
+
+	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
+		candidates[w] = taken[w] & ~in_flight[w] & ~in_use[w];
+	if (keep_slot != CSCAN_NONE)
+		cscan_set_remove(candidates, (uint32_t) keep_slot);
+}
+
+/* The least valued of the candidates, which are used up. */
 static int
-choose_victim(const CScanPool *pool, int scan, int keep_slot, bool held)
+choose_among(CScanPool *pool, const CScanPolicy *policy, uint64_t *candidates)
+{
+	uint64_t   *lowest = cscan_slot_set(pool, CSCAN_SLOTS_LOWEST);
+
+	for (;;)
+	{
+		int			victim;
+
+		memcpy(lowest, candidates, sizeof(uint64_t) * cscan_slot_words(pool));
+		policy->least_valued(pool, lowest);
+		victim = cscan_slots_oldest(pool, lowest);
+		if (victim == CSCAN_NONE || !about_to_be_taken(pool, victim))
+			return victim;
+		cscan_set_remove(candidates, (uint32_t) victim);
+	}
+}
+
+static int
+choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 {
 	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
+	uint64_t   *candidates = cscan_slot_set(pool, CSCAN_SLOTS_CANDIDATES);
 	bool		last_resort = pool->scans[scan].blocked &&
 		pool->scans[scan].available == 0;
 
 	for (int step = 1; step <= 3; step++)
 	{
-		int			victim = CSCAN_NONE;
-		double		lowest = 0;
+		int			victim;
 
 		if (step == 3 && !(last_resort && policy->overrides))
 			break;
-		for (int i = 0; i < pool->state->max_slots; i++)
+		find_candidates(pool, keep_slot, held, candidates);
+		if (step <= 2)
+			policy->spare(pool, scan, candidates);
+		for (int p = 0; p < CSCAN_NPOLICIES && step == 1; p++)
 		{
-			double		keep;
-
-			if (pool->slots[i].table == CSCAN_NONE || i == keep_slot ||
-				(held && !pool->slots[i].held) ||
-				cscan_pool_in_flight(pool, i) || cscan_pool_in_use(pool, i) ||
-				about_to_be_taken(pool, i))
-				continue;
-			if (step <= 2 && !policy->may_evict(pool, i, scan))
-				continue;
-			if (step == 1 && others_protect(pool, i, scan))
-				continue;
-			keep = policy->keep(pool, i);
-			if (victim == CSCAN_NONE || keep < lowest ||
-				(keep == lowest && pool->slots[i].stamp < pool->slots[victim].stamp))
-			{
-				victim = i;
-				lowest = keep;
-			}
+			if (p != pool->scans[scan].policy && any_of_policy(pool, p))
+				cscan_policies[p]->protect(pool, candidates);
 		}
+		victim = choose_among(pool, policy, candidates);
 		if (victim != CSCAN_NONE)
 			return victim;
 	}
@@ -152,10 +168,9 @@ loaded_for(const CScanPool *pool, int scan, uint32_t chunk)
 
 	if (cscan_pool_wants(pool, scan, chunk))
 		return scan;
-	for (int i = 0; i < pool->state->max_scans; i++)
+	CSCAN_SET_EACH(i, cscan_table_scans(pool, pool->scans[scan].table), cscan_scan_words(pool))
 	{
-		if (pool->scans[i].table == pool->scans[scan].table &&
-			pool->scans[i].policy == pool->scans[scan].policy &&
+		if (pool->scans[i].policy == pool->scans[scan].policy &&
 			cscan_pool_active(pool, i) && cscan_pool_wants(pool, i, chunk) &&
 			(best == CSCAN_NONE || goes_first(&pool->scans[i], &pool->scans[best])))
 			best = i;
@@ -167,8 +182,7 @@ static void
 unpin(CScanPool *pool, int slot, CScanAction *act)
 {
 	name_slot(pool, CSCAN_ACT_UNPIN, slot, act);
-	pool->slots[slot].held = false;
-	pool->state->used -= pool->slots[slot].nblocks;
+	cscan_slots_set_held(pool, slot, false);
 }
 
 /* Pieces of the chunk, as far as the table goes. */
@@ -312,11 +326,7 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 		act->slot = slot;
 	else
 	{
-		for (int i = 0; i < state->max_slots && act->slot == CSCAN_NONE; i++)
-		{
-			if (pool->slots[i].table == CSCAN_NONE)
-				act->slot = i;
-		}
+		act->slot = cscan_slots_free(pool);
 		if (act->slot == CSCAN_NONE)
 			act->slot = choose_victim(pool, scan, CSCAN_NONE, false);
 	}
@@ -330,25 +340,13 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	}
 
 	act->kind = CSCAN_ACT_LOAD;
+	if (act->slot != slot)
+		cscan_slots_take(pool, act->slot, act->table, chunk);
 	s = &pool->slots[act->slot];
-	s->table = act->table;
-	s->chunk = chunk;
-	s->loaded = have;
-	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-		s->coming.word[w] = have.word[w] | act->pieces.word[w];
-	if (act->slot != slot || !s->held || s->end < act->blocks.end)
+	if (!s->held || s->end < act->blocks.end)
 		s->end = act->blocks.end;
-	s->nblocks += act->nblocks - again;
-	s->in_flight = true;
 	s->trigger = loaded_for(pool, scan, chunk);
-	s->stamp = now;
-	s->order = ++state->nloads;
-	s->failed = false;
-	pool->resident[(size_t) act->table * CSCAN_MAP_WORDS + chunk / 64] |=
-		UINT64_C(1) << (chunk % 64);
-	state->used += s->held ? act->nblocks - again : act->nblocks;
-	state->total += act->nblocks - again;
-	s->held = true;
+	cscan_slots_begin_load(pool, act->slot, &have, &act->pieces, act->nblocks, again, now);
 	table->cursor = chunk + 1;
 	if (pool->scans[scan].policy == CSCAN_POLICY_ELEVATOR)
 		table->elevator = chunk + 1;
@@ -364,7 +362,6 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	act->slot = act->table = act->scan = CSCAN_NONE;
 
 	/* Room that was made for a scan is that scan's. */
-	cscan_pool_count(pool);
 	if (scan != CSCAN_NONE && cscan_pool_active(pool, scan) &&
 		pool->tables[pool->scans[scan].table].loadable && !pool->scans[scan].warm)
 		serve(pool, scan, now, act);

@@ -582,12 +582,10 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			*chunk = s->chunk;
 			if (s->failed)
 				result = CSCAN_SELF_READ;
-			else if (s->trigger == reg->ticket.scan)
+			else if (interest->loaded_for)
 				result = CSCAN_LOADED;
 			else
 				result = CSCAN_RESIDENT;
-			if (s->trigger == reg->ticket.scan)
-				s->trigger = CSCAN_NONE;
 			done = true;
 		}
 		else if (interest->needed == 0)

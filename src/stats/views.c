@@ -143,7 +143,6 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 	ranges = palloc(sizeof(CScanRange) * CSCAN_MAX_RANGES * (Size) cscan_max_scans);
 
 	cscan_lock();
-	cscan_pool_count(&cscan_pool);
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
 		if (cscan_pool.scans[i].table == CSCAN_NONE)
@@ -205,7 +204,6 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 
 	cscan_lock();
 	copy_readers(readers);
-	cscan_pool_count(&cscan_pool);
 	for (int i = 0; i < cscan_pool.state->max_slots; i++)
 	{
 		const CScanSlot *slot = &cscan_pool.slots[i];

@@ -152,30 +152,17 @@ scan_add(CScanPool *pool, int table, CScanPolicyId policy, uint32_t nblocks,
 int
 chunk_begin(CScanPool *pool, int table, uint32_t chunk, uint64_t now)
 {
-	for (int i = 0; i < pool->state->max_slots; i++)
-	{
-		CScanSlot  *slot = &pool->slots[i];
+	CScanPieces have = {{0}};
+	CScanPieces all;
+	int			slot = cscan_slots_free(pool);
 
-		if (slot->table != CSCAN_NONE)
-			continue;
-		slot->table = table;
-		slot->chunk = chunk;
-		slot->nblocks = pool->tables[table].chunk_blocks;
-		memset(&slot->loaded, 0, sizeof(slot->loaded));
-		memset(&slot->coming, 0xff, sizeof(slot->coming));
-		slot->end = UINT32_MAX;
-		slot->in_flight = true;
-		slot->trigger = CSCAN_NONE;
-		slot->stamp = now;
-		slot->order = ++pool->state->nloads;
-		pool->resident[(size_t) table * CSCAN_MAP_WORDS + chunk / 64] |=
-			UINT64_C(1) << (chunk % 64);
-		pool->state->used += slot->nblocks;
-		pool->state->total += slot->nblocks;
-		slot->held = true;
-		return i;
-	}
-	abort();
+	if (slot == CSCAN_NONE)
+		abort();
+	memset(&all, 0xff, sizeof(all));
+	cscan_slots_take(pool, slot, table, chunk);
+	pool->slots[slot].end = UINT32_MAX;
+	cscan_slots_begin_load(pool, slot, &have, &all, pool->tables[table].chunk_blocks, 0, now);
+	return slot;
 }
 
 int

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policy.h"
+#include "pool_internal.h"
 
 /* "ok N - name" or "not ok N - name"; returns what it was given. */
 extern bool ok(bool passed, const char *fmt,...)
@@ -100,5 +100,6 @@ extern void test_helpers(void);
 extern void test_example(void);
 extern void test_model(void);
 extern void test_starvation(void);
+extern void test_twin(void);
 
 #endif							/* HARNESS_H */

@@ -24,6 +24,7 @@ static const struct
 	{"example", test_example},
 	{"model", test_model},
 	{"starvation", test_starvation},
+	{"twin", test_twin},
 };
 
 int

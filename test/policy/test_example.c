@@ -49,7 +49,7 @@ play(CScanPolicyId policy, uint64_t late, Example *example)
 	{
 		.in_turn = true
 	};
-	pool->state->load_time = LOAD;
+	cscan_pool_set_load_time(pool, LOAD);
 	scans[0] = scan_add(pool, table, policy, Q1_NEEDS + Q2_NEEDS, 0, Q1_NEEDS - 1, now);
 	consume(pool, scans[0], now);
 	now += late;
@@ -133,7 +133,7 @@ test_waiting(void)
 	int			shorts = 0;
 	uint64_t	now = 0;
 
-	pool->state->load_time = LOAD;
+	cscan_pool_set_load_time(pool, LOAD);
 	consume(pool, q1, now);
 
 	/* Short scans, one after the other, of chunks that Q1 does not want. */

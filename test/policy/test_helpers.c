@@ -63,13 +63,11 @@ test_starved(void)
 
 	for (uint32_t c = 0; c < 3; c++)
 		chunk_put(pool, table, c, c);
-	cscan_pool_count(pool);
 	is_int(pool->scans[scan].available, 3, "three chunks are available");
 	ok(cscan_pool_starved(pool, scan), "three processes are starved with three chunks");
 	is_int(cscan_relevance_load(pool, table, 5), 1 * (pool->state->max_scans + 1) + 1,
 		   "loadRelevance counts it as a starved one");
 	chunk_put(pool, table, 3, 3);
-	cscan_pool_count(pool);
 	ok(!cscan_pool_starved(pool, scan), "with four they are not");
 	is_int(cscan_relevance_keep(pool, table, 5), 1 * (pool->state->max_scans + 1) + 1,
 		   "but almost: keepRelevance");
@@ -77,14 +75,12 @@ test_starved(void)
 	is_int(use_as(pool, scan, a, 10), 0, "one takes the first");
 	is_int(use_as(pool, scan, CSCAN_NONE, 11), 1, "the owner the second");
 	is_int(use_as(pool, scan, b, 12), 2, "another one the third");
-	cscan_pool_count(pool);
 	is_int(pool->scans[scan].using, 3, "three are in use");
 	is_int(pool->scans[scan].available, 4, "and are available still");
 	is_int(cscan_pool_users(pool, cscan_pool_find(pool, table, 0)), 1, "each by one process");
 	ok(cscan_pool_in_use(pool, cscan_pool_find(pool, table, 2)), "a helper's chunk is in use");
 	is_int(use_as(pool, scan, a, 13), 3, "what it has done it gives back");
 	ok(!cscan_pool_in_use(pool, cscan_pool_find(pool, table, 0)), "so that it may go");
-	cscan_pool_count(pool);
 	ok(cscan_pool_starved(pool, scan) && cscan_pool_has_absent(pool, scan), "now more is needed");
 	cscan_pool_drop(pool, cscan_pool_find(pool, table, 3));
 	is_int(pool->helpers[a].in_use, CSCAN_NONE, "a slot that goes is used by nobody");

@@ -109,7 +109,7 @@ run(const Plan *plan, CScanPolicyId policy)
 	uint64_t	now = 0;
 	Outcome		outcome = {.sound = true};
 
-	pool->state->load_time = LOAD;
+	cscan_pool_set_load_time(pool, LOAD);
 	memset(streams, 0, sizeof(streams));
 	for (int i = 0; i < plan->nstreams; i++)
 		streams[i].scan = CSCAN_NONE;

@@ -224,7 +224,6 @@ test_loads_together(void)
 	ok(cscan_pool_ready_for(pool, act.slot, a) && cscan_pool_ready_for(pool, act.slot, b), "ready for both");
 	ok(!cscan_pool_ready_for(pool, act.slot, stalled), "not for the third");
 	ok(cscan_pool_absent_for(pool, stalled, 0), "for which it is absent");
-	cscan_pool_count(pool);
 	is_int(pool->scans[stalled].available, 0, "and not available");
 	is_int(pool->scans[b].available, 1, "as it is for the second");
 	is_int(use_next(pool, stalled, 2), CSCAN_NO_CHUNK, "the third asks");
@@ -278,7 +277,6 @@ test_in_flight(void)
 	b = scan_range(pool, table, 32, 2, 8);
 	ok(!cscan_pool_absent_for(pool, b, 0), "in flight: not absent for one that wants more");
 	ok(!cscan_pool_ready_for(pool, act.slot, b), "in flight: nor ready");
-	cscan_pool_count(pool);
 	is_int(pool->scans[b].available, 1, "in flight: but available");
 	is_int(use_next(pool, b, 1), CSCAN_NO_CHUNK, "in flight: it waits");
 	is_int(decide(pool, 1).kind, CSCAN_ACT_NOTHING, "in flight: nothing else is to be done");

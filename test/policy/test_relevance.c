@@ -21,21 +21,19 @@ relevance_pool(int nslots)
 {
 	CScanPool  *pool = pool_create(SCANS, nslots, nslots);
 
-	pool->state->load_time = 1000;
+	cscan_pool_set_load_time(pool, 1000);
 	return pool;
 }
 
 static bool
 starved(CScanPool *pool, int scan)
 {
-	cscan_pool_count(pool);
 	return cscan_pool_starved(pool, scan);
 }
 
 static double
 relevance_of(CScanPool *pool, int scan, uint64_t now)
 {
-	cscan_pool_count(pool);
 	return cscan_relevance_query(pool, scan, now);
 }
 
@@ -55,9 +53,9 @@ test_query(void)
 	is_double(relevance_of(pool, q, 7000), -10 + 6.0 / 2, "blocked: waiting in load units / running scans");
 	cscan_pool_choose(pool, q, CSCAN_NONE, 4000);
 	is_double(relevance_of(pool, q, 7000), -7, "asking again does not begin the waiting anew");
-	pool->state->load_time = 2000;
+	cscan_pool_set_load_time(pool, 2000);
 	is_double(relevance_of(pool, q, 7000), -10 + 3.0 / 2, "slower loads: fewer load units");
-	pool->state->load_time = 1000;
+	cscan_pool_set_load_time(pool, 1000);
 	cscan_pool_set_stalled(pool, other, true);
 	is_double(relevance_of(pool, q, 7000), -4, "a stalled scan is not running");
 	cscan_pool_set_stalled(pool, other, false);
@@ -91,7 +89,6 @@ test_functions(void)
 	int			b = scan_add(pool, table, R, 20, 5, 14, 0);
 
 	scan_add(pool, table, R, 20, 5, 19, 0);
-	cscan_pool_count(pool);
 	is_double(cscan_relevance_use(pool, table, 0), QMAX - 1, "useRelevance: Qmax less 1 interested");
 	is_double(cscan_relevance_use(pool, table, 7), QMAX - 3, "useRelevance: Qmax less 3 interested");
 	is_double(cscan_relevance_load(pool, table, 0), 1 * QMAX + 1, "loadRelevance: 1 starved, 1 interested");
@@ -100,17 +97,14 @@ test_functions(void)
 	/* a has 2 available, which is almost starved; the others have 1. */
 	chunk_put(pool, table, 1, 0);
 	chunk_put(pool, table, 8, 0);
-	cscan_pool_count(pool);
 	is_double(cscan_relevance_load(pool, table, 7), 2 * QMAX + 3, "loadRelevance: 2 available are not starved");
 	is_double(cscan_relevance_keep(pool, table, 7), 3 * QMAX + 3, "keepRelevance: 2 available are almost starved");
 	chunk_put(pool, table, 2, 0);
-	cscan_pool_count(pool);
 	is_double(cscan_relevance_keep(pool, table, 7), 2 * QMAX + 3, "keepRelevance: 3 available are not");
 	is_double(cscan_relevance_keep(pool, table, 1), 0 * QMAX + 1, "keepRelevance: interested alone");
 	is_double(cscan_relevance_keep(pool, table, 19), 1 * QMAX + 1, "keepRelevance: almost starved and interested");
 
 	cscan_pool_set_stalled(pool, b, true);
-	cscan_pool_count(pool);
 	is_double(cscan_relevance_use(pool, table, 7), QMAX - 2, "useRelevance: a stalled scan is not interested");
 	is_double(cscan_relevance_load(pool, table, 7), 1 * QMAX + 2, "loadRelevance: nor starved");
 	is_double(cscan_relevance_keep(pool, table, 7), 1 * QMAX + 2, "keepRelevance: nor almost starved");

@@ -40,7 +40,7 @@ world_begin(World *world, uint64_t seed, int max_slots, uint32_t budget)
 	memset(world, 0, sizeof(*world));
 	world->random.state = seed;
 	world->pool = pool_create(WORLD_CLIENTS, max_slots, budget);
-	world->pool->state->load_time = WORLD_LOAD;
+	cscan_pool_set_load_time(world->pool, WORLD_LOAD);
 	world->max_inflight = 1;
 	world->max_loads = 100000;
 	world->wrong_client = -1;

@@ -1,0 +1,217 @@
+/*-------------------------------------------------------------------------
+ *
+ * queue.c
+ *		Which starved scan is the next?  Heaps of scans, by urgency.
+ *
+ * In a queue are the scans of one policy that are starved and for which there
+ * is something to load; those that wait (blocked) in one, the others, which
+ * still have a chunk to read, in another.
+ *
+ *		relevance	the highest queryRelevance (Figure 3) first: - needed +
+ *					waiting / (load time * scans).  All that wait age alike, so
+ *					whoever is first stays first as time goes by: the order is
+ *					that of needed * rate + since, where the rate is what a
+ *					chunk is worth in waiting time, load time * scans
+ *		elevator	the longest waiting first: since
+ *
+ * The rate changes when scans come and go, and with the time that a load takes.
+ * Then all the keys change.  So that this is rare, the load time counts only
+ * when it has moved by an eighth since it last did (pace).
+ *
+ * Keys are kept beside the scans: of scans that have changed since (MOVED) the
+ * keys are old until somebody asks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "pool_internal.h"
+
+#define NO_QUEUE	0
+
+/* Queues are numbered from 1: of each kind, those that wait and the others. */
+static uint8_t
+queue_of(CScanPolicyId policy, bool blocked)
+{
+	if (policy == CSCAN_POLICY_RELEVANCE)
+		return blocked ? 1 : 2;
+	return blocked ? 3 : 4;
+}
+
+static CScanQueued *
+entries(const CScanPool *pool, uint8_t queue)
+{
+	return pool->queues + (size_t) (queue - 1) * pool->state->max_scans;
+}
+
+void
+cscan_queue_init(CScanPool *pool)
+{
+	for (int q = 0; q < CSCAN_NQUEUES; q++)
+		pool->state->queued[q] = 0;
+	pool->state->queues_stale = false;
+	for (int i = 0; i < pool->state->max_scans; i++)
+		pool->scans[i].queue = NO_QUEUE;
+}
+
+uint64_t
+cscan_queue_rate(const CScanPool *pool)
+{
+	return pool->state->pace * (uint64_t) pool->state->nactive;
+}
+
+void
+cscan_queue_note_load(CScanPool *pool, double duration)
+{
+	CScanPoolState *state = pool->state;
+	double		pace = (double) state->pace;
+
+	state->load_time = duration;
+	if (duration < 1)
+		duration = 1;
+	if (duration > pace * 1.125 || duration < pace * 0.875)
+	{
+		state->pace = (uint64_t) duration;
+		state->queues_stale = true;
+	}
+}
+
+static uint64_t
+key_of(const CScanPool *pool, int scan)
+{
+	const CScanInterest *s = &pool->scans[scan];
+
+	if (s->policy != CSCAN_POLICY_RELEVANCE)
+		return s->since;
+	if (!s->blocked)
+		return s->needed;
+	return s->needed * cscan_queue_rate(pool) + s->since;
+}
+
+static bool
+goes_first(const CScanQueued *a, const CScanQueued *b)
+{
+	return a->key != b->key ? a->key < b->key : a->scan < b->scan;
+}
+
+static void
+put(CScanPool *pool, CScanQueued *heap, int32_t place, CScanQueued entry)
+{
+	heap[place] = entry;
+	pool->scans[entry.scan].place = place;
+}
+
+/* An entry goes down to where it belongs, from a place that is free. */
+static void
+sift_down(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
+{
+	CScanQueued *heap = entries(pool, queue);
+	int32_t		n = pool->state->queued[queue - 1];
+	int32_t		child;
+
+	while ((child = 2 * place + 1) < n)
+	{
+		if (child + 1 < n && goes_first(&heap[child + 1], &heap[child]))
+			child++;
+		if (!goes_first(&heap[child], &entry))
+			break;
+		put(pool, heap, place, heap[child]);
+		place = child;
+	}
+	put(pool, heap, place, entry);
+}
+
+/* Up or down. */
+static void
+sift(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
+{
+	CScanQueued *heap = entries(pool, queue);
+
+	while (place > 0 && goes_first(&entry, &heap[(place - 1) / 2]))
+	{
+		put(pool, heap, place, heap[(place - 1) / 2]);
+		place = (place - 1) / 2;
+	}
+	sift_down(pool, queue, place, entry);
+}
+
+static void
+dequeue(CScanPool *pool, int scan)
+{
+	CScanInterest *s = &pool->scans[scan];
+	uint8_t		queue = s->queue;
+	int32_t		n;
+
+	if (queue == NO_QUEUE)
+		return;
+	s->queue = NO_QUEUE;
+	n = --pool->state->queued[queue - 1];
+	if (s->place < n)
+		sift(pool, queue, s->place, entries(pool, queue)[n]);
+}
+
+/* Put a scan where it belongs, as it is now. */
+static void
+move(CScanPool *pool, int scan)
+{
+	CScanInterest *s = &pool->scans[scan];
+	uint8_t		queue = NO_QUEUE;
+	CScanQueued entry = {0, scan};
+
+	if (s->table != CSCAN_NONE &&
+		(s->policy == CSCAN_POLICY_RELEVANCE || s->policy == CSCAN_POLICY_ELEVATOR) &&
+		pool->tables[s->table].loadable &&
+		cscan_pool_starved(pool, scan) && cscan_pool_has_absent(pool, scan))
+		queue = queue_of(s->policy, s->blocked);
+
+	if (queue != s->queue)
+	{
+		dequeue(pool, scan);
+		if (queue == NO_QUEUE)
+			return;
+		s->queue = queue;
+		s->place = pool->state->queued[queue - 1]++;
+	}
+	else if (queue == NO_QUEUE)
+		return;
+	entry.key = key_of(pool, scan);
+	sift(pool, queue, s->place, entry);
+}
+
+/* The rate has changed, and so have all keys that it is in. */
+static void
+set_keys(CScanPool *pool)
+{
+	uint8_t		queue = queue_of(CSCAN_POLICY_RELEVANCE, true);
+	CScanQueued *heap = entries(pool, queue);
+	int32_t		n = pool->state->queued[queue - 1];
+
+	for (int32_t i = 0; i < n; i++)
+		heap[i].key = key_of(pool, heap[i].scan);
+	for (int32_t i = n / 2; i-- > 0;)
+		sift_down(pool, queue, i, heap[i]);
+	pool->state->queues_stale = false;
+}
+
+int
+cscan_queue_first(CScanPool *pool, CScanPolicyId policy, bool blocked, uint64_t *key)
+{
+	uint64_t   *moved = cscan_scan_set(pool, CSCAN_SCANS_MOVED_QUEUE);
+	uint8_t		queue = queue_of(policy, blocked);
+
+	for (uint32_t w = 0; w < cscan_scan_words(pool); w++)
+	{
+		while (moved[w] != 0)
+		{
+			int			scan = (int) (w * 64) + __builtin_ctzll(moved[w]);
+
+			moved[w] &= moved[w] - 1;
+			move(pool, scan);
+		}
+	}
+	if (pool->state->queues_stale)
+		set_keys(pool);
+
+	if (pool->state->queued[queue - 1] == 0)
+		return CSCAN_NONE;
+	*key = entries(pool, queue)[0].key;
+	return entries(pool, queue)[0].scan;
+}
