@@ -83,6 +83,11 @@ typedef struct CScanRange
 	uint32_t	end;
 } CScanRange;
 
+/* Policies that are only built into a test. */
+#ifndef CSCAN_MORE_POLICIES
+#define CSCAN_MORE_POLICIES(POLICY)
+#endif
+
 /*
  * The policies: each has a file of its own and is listed here, with the name of
  * its constant and that of its table of functions.
@@ -91,7 +96,8 @@ typedef struct CScanRange
 	POLICY(NORMAL, normal) \
 	POLICY(ATTACH, attach) \
 	POLICY(ELEVATOR, elevator) \
-	POLICY(RELEVANCE, relevance)
+	POLICY(RELEVANCE, relevance) \
+	CSCAN_MORE_POLICIES(POLICY)
 
 typedef enum CScanPolicyId
 {

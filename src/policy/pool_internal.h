@@ -66,8 +66,8 @@ extern void cscan_slots_rebuild(CScanPool *pool);
 /* A free slot, or none. */
 extern int	cscan_slots_free(const CScanPool *pool);
 
-/* A slot comes to hold a chunk: nothing of it yet. */
-extern void cscan_slots_take(CScanPool *pool, int slot, int table, uint32_t chunk);
+/* A slot comes to hold a chunk: nothing of it yet, but it is about to be loaded. */
+extern void cscan_slots_take(CScanPool *pool, int slot, int table, uint32_t chunk, uint64_t now);
 
 /*
  * A load into a slot begins: it has what it has, and this comes to it.  "again"

@@ -341,7 +341,7 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 
 	act->kind = CSCAN_ACT_LOAD;
 	if (act->slot != slot)
-		cscan_slots_take(pool, act->slot, act->table, chunk);
+		cscan_slots_take(pool, act->slot, act->table, chunk, now);
 	s = &pool->slots[act->slot];
 	if (!s->held || s->end < act->blocks.end)
 		s->end = act->blocks.end;

@@ -305,13 +305,15 @@ cscan_slots_free(const CScanPool *pool)
 }
 
 void
-cscan_slots_take(CScanPool *pool, int slot, int table, uint32_t chunk)
+cscan_slots_take(CScanPool *pool, int slot, int table, uint32_t chunk, uint64_t now)
 {
 	CScanSlot  *s = &pool->slots[slot];
 
 	clear(s);
 	s->table = table;
 	s->chunk = chunk;
+	s->stamp = now;
+	s->order = pool->state->nloads + 1;
 	put_in_set(pool, CSCAN_SLOTS_TAKEN, slot, true);
 	cscan_set_add(RESIDENT(pool, table), chunk);
 	index_insert(pool, slot);

@@ -159,7 +159,7 @@ chunk_begin(CScanPool *pool, int table, uint32_t chunk, uint64_t now)
 	if (slot == CSCAN_NONE)
 		abort();
 	memset(&all, 0xff, sizeof(all));
-	cscan_slots_take(pool, slot, table, chunk);
+	cscan_slots_take(pool, slot, table, chunk, now);
 	pool->slots[slot].end = UINT32_MAX;
 	cscan_slots_begin_load(pool, slot, &have, &all, pool->tables[table].chunk_blocks, 0, now);
 	return slot;
