@@ -432,7 +432,7 @@ restore_helper(CScanPool *pool, const CScanTraceRecord *r)
 
 	if (r->other < 0 || r->other >= pool->state->max_helpers ||
 		(r->scan != CSCAN_NONE && (!is_scan(pool, r->scan) || pool->scans[r->scan].table == CSCAN_NONE)) ||
-		(r->slot != CSCAN_NONE && !is_slot(pool, r->slot)))
+		(r->slot != CSCAN_NONE && (!is_slot(pool, r->slot) || r->scan == CSCAN_NONE)))
 		return "a helper that cannot be";
 	h = &pool->helpers[r->other];
 	h->used = true;
@@ -452,6 +452,35 @@ restore_state(CScanPool *pool, const CScanTraceRecord *r)
 	state->room_for = is_scan(pool, r->scan) ? r->scan : CSCAN_NONE;
 	state->nloads = r->time;
 	cscan_pool_set_limits(pool, r->chunk, r->blocks);
+}
+
+static const char *
+restore_wanted(CScanPool *pool, const CScanTraceRecord *r)
+{
+	uint32_t	nchunks;
+
+	if (!is_scan(pool, r->scan) || pool->scans[r->scan].table == CSCAN_NONE)
+		return "a map of chunks that nobody wants";
+	nchunks = pool->scans[r->scan].nchunks;
+	if (!restore_words(WANTED(pool, r->scan), nchunks / 64 + (nchunks % 64 != 0), r) ||
+		(nchunks % 64 != 0 && WANTED(pool, r->scan)[nchunks / 64] >> (nchunks % 64) != 0))
+		return "a map of chunks that the table does not have";
+	return NULL;
+}
+
+/* All is told: can it be? */
+static const char *
+check_slots(const CScanPool *pool)
+{
+	for (int i = 0; i < pool->state->max_slots; i++)
+	{
+		const CScanSlot *s = &pool->slots[i];
+
+		if (s->table != CSCAN_NONE &&
+			s->end < (uint64_t) s->chunk * pool->tables[s->table].chunk_blocks)
+			return "a slot whose chunk is beyond the table's end";
+	}
+	return NULL;
 }
 
 const char *
@@ -475,10 +504,7 @@ cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan)
 		case CSCAN_TRACE_RANGES:
 			return *scan == CSCAN_NONE ? "ranges that nobody has" : restore_ranges(pool, r, *scan);
 		case CSCAN_TRACE_STATE_WANTED:
-			if (!is_scan(pool, r->scan) || pool->scans[r->scan].table == CSCAN_NONE ||
-				!restore_words(WANTED(pool, r->scan), (pool->scans[r->scan].nchunks + 63) / 64, r))
-				return "a map of chunks that nobody can want";
-			break;
+			return restore_wanted(pool, r);
 		case CSCAN_TRACE_STATE_HELPER:
 			return restore_helper(pool, r);
 		case CSCAN_TRACE_STATE_SLOT:
@@ -496,7 +522,7 @@ cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan)
 			break;
 		case CSCAN_TRACE_STATE_END:
 			cscan_pool_rebuild(pool);
-			break;
+			return check_slots(pool);
 		default:
 			return "a record that does not belong into a state";
 	}
