@@ -125,7 +125,8 @@ $workers->send($par_slow);
 is(sql($node, "SELECT count(*) FROM generate_series(1, 3) g, LATERAL (SELECT max(i + g) FROM u) x"), 3, 'a scan that is begun again');
 sql($node, 'SELECT * FROM t ORDER BY v LIMIT 5');
 like(sql_fails($node, q(SET statement_timeout = '200ms'; ) . slow_query('u', 100, 0.05)), qr/statement timeout/, 'one that is cancelled');
-is(sql($node, "SELECT count(*) FROM t WHERE ctid >= '(100,0)' AND ctid < '(900,0)'"), 800 * 17, 'one of a part');
+my $part = "SELECT count(*), sum(i) FROM t WHERE ctid >= '(100,0)' AND ctid < '(900,0)'";
+is(sql($node, $part), sql($node, "SET cscan.enabled = off; $part"), 'one of a part');
 is($workers->result, $right, 'parallel: right');
 $idle->query('MOVE ALL FROM c; COMMIT');
 ok(end_trace('one.trace'), 'and ends by a reload');
@@ -174,7 +175,7 @@ my $abm = wait_for_abm($node);
 begin_trace('lost.trace');
 is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'a scan before records are lost');
 signal_pid('STOP', $abm);
-for my $round (1 .. 40)
+for my $round (1 .. 20)
 {
 	my $got = sql($node, 'SELECT count(*), sum(i) FROM t');
 	is($got, $right, "round $round beside a stopped ABM") if $got ne $right;
@@ -185,7 +186,8 @@ end_trace('lost.trace');
 is($status, 2, 'a trace with lost records does not replay to its end');
 like($text, qr/^\d+ events, \d+ decisions, all the same so far; then [1-9]\d* records have been lost$/, 'and says why');
 ($status, $text) = replay('lost.trace', '--print');
-like($text, qr/^ *[1-9]\d* records have been lost\n(.*\n)* *end$/m, 'it is printed all the same');
+like($text, qr/^ *[1-9]\d* records have been lost$/m, 'it is printed all the same');
+like($text, qr/ end\n\z/, 'to its end');
 
 ### The ABM ends
 
