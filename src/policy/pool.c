@@ -63,6 +63,7 @@ cscan_pool_attach(CScanPool *pool, void *memory, int max_scans, int max_slots,
 				  int max_helpers)
 {
 	lay_out(pool, memory, max_scans, max_slots, max_helpers);
+	pool->record = NULL;
 }
 
 void
@@ -70,6 +71,7 @@ cscan_pool_set_limits(CScanPool *pool, uint32_t budget, uint32_t room)
 {
 	pool->state->budget = budget;
 	pool->state->room = room;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_LIMITS,.chunk = budget,.blocks = room);
 }
 
 void
@@ -77,6 +79,7 @@ cscan_pool_set_load_time(CScanPool *pool, double load_time)
 {
 	pool->state->pace = 0;
 	cscan_queue_note_load(pool, load_time);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_LOAD_TIME,.time = (uint64_t) load_time);
 }
 
 void
@@ -87,13 +90,21 @@ cscan_pool_set_loadable(CScanPool *pool, int table, bool loadable)
 	{
 		cscan_status_changed(pool, i);
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_LOADABLE,.other = table,.flag = loadable);
+}
+
+static void
+set_stalled(CScanPool *pool, int scan, bool stalled)
+{
+	pool->scans[scan].stalled = stalled;
+	cscan_status_changed(pool, scan);
 }
 
 void
 cscan_pool_set_stalled(CScanPool *pool, int scan, bool stalled)
 {
-	pool->scans[scan].stalled = stalled;
-	cscan_status_changed(pool, scan);
+	set_stalled(pool, scan, stalled);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_STALLED,.scan = scan,.flag = stalled);
 }
 
 void
@@ -101,6 +112,14 @@ cscan_pool_set_warm(CScanPool *pool, int scan, bool warm)
 {
 	pool->scans[scan].warm = warm;
 	cscan_status_changed(pool, scan);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_WARM,.scan = scan,.flag = warm);
+}
+
+void
+cscan_pool_set_position(CScanPool *pool, int scan, uint32_t chunk)
+{
+	pool->scans[scan].position = chunk;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_POSITION,.scan = scan,.chunk = chunk);
 }
 
 void
@@ -159,8 +178,10 @@ cscan_pool_add_table(CScanPool *pool, uint32_t chunk_blocks)
 		table->chunk_blocks = chunk_blocks;
 		table->piece_blocks = (chunk_blocks - 1) / CSCAN_MAX_PIECES + 1;
 		memset(RESIDENT(pool, i), 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
+		CSCAN_TRACE(pool,.kind = CSCAN_TRACE_ADD_TABLE,.other = i,.blocks = chunk_blocks);
 		return i;
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_ADD_TABLE,.other = CSCAN_NONE,.blocks = chunk_blocks);
 	return CSCAN_NONE;
 }
 
@@ -170,9 +191,10 @@ cscan_pool_remove_table(CScanPool *pool, int table)
 	for (int i = 0; i < pool->state->max_slots; i++)
 	{
 		if (pool->slots[i].table == table)
-			cscan_pool_drop(pool, i);
+			cscan_slots_drop(pool, i);
 	}
 	pool->tables[table].used = false;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_REMOVE_TABLE,.other = table);
 }
 
 /* What a scan is to read, as it sees the table; its wanted set is empty yet. */
@@ -209,10 +231,9 @@ set_interest(CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *rang
 		t->nblocks = nblocks;
 }
 
-int
-cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
-					uint32_t nblocks, const CScanRange *ranges, uint32_t nranges,
-					uint64_t now)
+static int
+add_scan(CScanPool *pool, int table, CScanPolicyId policy, uint32_t nblocks,
+		 const CScanRange *ranges, uint32_t nranges, uint64_t now)
 {
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
@@ -241,16 +262,29 @@ cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
 	return CSCAN_NONE;
 }
 
+int
+cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
+					uint32_t nblocks, const CScanRange *ranges, uint32_t nranges,
+					uint64_t now)
+{
+	int			scan = add_scan(pool, table, policy, nblocks, ranges, nranges, now);
+
+	CSCAN_TRACE_WITH_RANGES(pool, ranges, nranges,.kind = CSCAN_TRACE_REGISTER,.scan = scan,
+							.other = table,.flag = (uint8_t) policy,.blocks = nblocks,.time = now);
+	return scan;
+}
+
 /* The scan's set of chunks is complete: let its policy say where to begin. */
 void
 cscan_pool_start(CScanPool *pool, int scan)
 {
 	pool->scans[scan].position =
 		cscan_policies[pool->scans[scan].policy]->start(pool, scan);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_START,.scan = scan,.chunk = pool->scans[scan].position);
 }
 
-void
-cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
+static void
+unwant(CScanPool *pool, int scan, uint32_t chunk)
 {
 	if (cscan_pool_wants(pool, scan, chunk))
 	{
@@ -260,6 +294,13 @@ cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
 												 * vain */
 		cscan_status_unwanted(pool, scan, chunk);
 	}
+}
+
+void
+cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
+{
+	unwant(pool, scan, chunk);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_UNWANT,.scan = scan,.chunk = chunk);
 }
 
 void
@@ -298,6 +339,7 @@ cscan_pool_unregister(CScanPool *pool, int scan)
 		if (pool->slots[i].trigger == scan)
 			pool->slots[i].trigger = CSCAN_NONE;
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_UNREGISTER,.scan = scan);
 }
 
 int
@@ -316,8 +358,10 @@ cscan_pool_join(CScanPool *pool, int scan)
 		pool->scans[scan].nhelpers++;
 		pool->state->nhelpers++;
 		cscan_status_changed(pool, scan);
+		CSCAN_TRACE(pool,.kind = CSCAN_TRACE_JOIN,.scan = scan,.other = i);
 		return i;
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_JOIN,.scan = scan,.other = CSCAN_NONE);
 	return CSCAN_NONE;
 }
 
@@ -358,6 +402,8 @@ cscan_pool_again(CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *
 	set_interest(pool, scan, nblocks, ranges, nranges);
 	cscan_status_enter(pool, scan);
 	set_reader(pool, scan, CSCAN_NONE, CSCAN_NONE, false, now);
+	CSCAN_TRACE_WITH_RANGES(pool, ranges, nranges,.kind = CSCAN_TRACE_AGAIN,.scan = scan,
+							.blocks = nblocks,.time = now);
 }
 
 void
@@ -373,6 +419,7 @@ cscan_pool_part(CScanPool *pool, int helper)
 	}
 	pool->helpers[helper].used = false;
 	pool->state->nhelpers--;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_PART,.other = helper);
 }
 
 int
@@ -382,12 +429,16 @@ cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now)
 	int			slot;
 
 	if (s->stalled)
-		cscan_pool_set_stalled(pool, scan, false);
+		set_stalled(pool, scan, false);
 	slot = s->needed == 0 ? CSCAN_NONE :
 		cscan_policies[s->policy]->choose_available(pool, scan);
 	set_reader(pool, scan, helper, slot, slot == CSCAN_NONE && s->needed > 0, now);
 	if (slot == CSCAN_NONE)
+	{
+		CSCAN_TRACE(pool,.kind = CSCAN_TRACE_CHOOSE,.scan = scan,.other = helper,.time = now,
+					.slot = CSCAN_NONE);
 		return CSCAN_NONE;
+	}
 
 	/*
 	 * Others that still wait have been served with it: their turn begins
@@ -395,12 +446,14 @@ cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now)
 	 */
 	if (s->blocked)
 		s->since = now;
-	cscan_pool_unwant(pool, scan, pool->slots[slot].chunk);
+	unwant(pool, scan, pool->slots[slot].chunk);
 	s->position = pool->slots[slot].chunk;
 	s->loaded_for = (pool->slots[slot].trigger == scan);
 	if (s->loaded_for)
 		pool->slots[slot].trigger = CSCAN_NONE;
 	cscan_slots_touch(pool, slot, now);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_CHOOSE,.scan = scan,.other = helper,.time = now,
+				.slot = slot,.chunk = s->position);
 	return slot;
 }
 
@@ -419,12 +472,17 @@ bool
 cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now, uint32_t *chunk)
 {
 	if (!cscan_pool_peek(pool, scan, chunk))
+	{
+		CSCAN_TRACE(pool,.kind = CSCAN_TRACE_TAKE,.scan = scan,.other = helper,.time = now);
 		return false;
-	cscan_pool_unwant(pool, scan, *chunk);
+	}
+	unwant(pool, scan, *chunk);
 	set_reader(pool, scan, helper, CSCAN_NONE, false, now);
 	pool->scans[scan].since = now;
 	pool->scans[scan].position = *chunk;
-	cscan_pool_set_stalled(pool, scan, false);
+	set_stalled(pool, scan, false);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_TAKE,.scan = scan,.other = helper,.time = now,
+				.flag = true,.chunk = *chunk);
 	return true;
 }
 
@@ -539,6 +597,53 @@ cscan_pool_next_wanted(const CScanPool *pool, int scan, uint32_t from)
 	}
 }
 
+/* What the pool knows of its tables, scans, helpers and slots as a whole. */
+static void
+count_all(CScanPool *pool)
+{
+	CScanPoolState *state = pool->state;
+
+	state->used = state->total = 0;
+	state->nhelpers = 0;
+	for (int i = 0; i < state->max_scans; i++)
+	{
+		CScanTable *t = &pool->tables[i];
+
+		t->nscans = 0;
+		t->piece_blocks = t->used ? (t->chunk_blocks - 1) / CSCAN_MAX_PIECES + 1 : 0;
+	}
+	for (int i = 0; i < state->max_scans; i++)
+	{
+		CScanInterest *s = &pool->scans[i];
+
+		s->nhelpers = 0;
+		if (s->table == CSCAN_NONE)
+			continue;
+		pool->tables[s->table].nscans++;
+		s->first_word = 0;
+		s->end_word = cscan_set_words(s->nchunks);
+		s->needed = cscan_set_count(WANTED(pool, i), s->end_word);
+	}
+	for (int i = 0; i < state->max_helpers; i++)
+	{
+		if (!pool->helpers[i].used)
+			continue;
+		state->nhelpers++;
+		if (pool->helpers[i].scan != CSCAN_NONE)
+			pool->scans[pool->helpers[i].scan].nhelpers++;
+	}
+	for (int i = 0; i < state->max_slots; i++)
+	{
+		const CScanSlot *s = &pool->slots[i];
+
+		if (s->table == CSCAN_NONE)
+			continue;
+		state->total += s->nblocks;
+		if (s->held)
+			state->used += s->nblocks;
+	}
+}
+
 static void
 count_reader(CScanPool *pool, int scan, int slot)
 {
@@ -552,10 +657,10 @@ count_reader(CScanPool *pool, int scan, int slot)
 void
 cscan_pool_rebuild(CScanPool *pool)
 {
+	count_all(pool);
 	cscan_slots_rebuild(pool);
 	cscan_status_init(pool);
 	cscan_queue_init(pool);
-	cscan_pool_set_load_time(pool, pool->state->load_time);
 
 	/* First who reads what: when a scan enters, its readers count as users. */
 	for (int i = 0; i < pool->state->max_helpers; i++)
@@ -565,13 +670,9 @@ cscan_pool_rebuild(CScanPool *pool)
 	}
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
-		CScanInterest *s = &pool->scans[i];
-
-		if (s->table == CSCAN_NONE)
+		if (pool->scans[i].table == CSCAN_NONE)
 			continue;
-		count_reader(pool, i, s->in_use);
-		s->first_word = 0;
-		s->end_word = cscan_set_words(s->nchunks);
+		count_reader(pool, i, pool->scans[i].in_use);
 		cscan_status_enter(pool, i);
 	}
 }

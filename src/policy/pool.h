@@ -228,13 +228,19 @@ typedef struct CScanPoolState
 	uint32_t	index_mask;		/* size of the index of slots, less 1 */
 	bool		queues_stale;	/* all keys in the queues have changed */
 	int32_t		queued[CSCAN_NQUEUES];	/* scans in each queue */
+
+	bool		traced;			/* calls leave records, see trace.h */
 } CScanPoolState;
+
+typedef struct CScanTraceRecord CScanTraceRecord;
 
 /*
  * A process's handle: where the parts are.  There are max_scans tables.  What
  * comes after the wanted sets follows from what comes before.
  */
-typedef struct CScanPool
+typedef struct CScanPool CScanPool;
+
+struct CScanPool
 {
 	CScanPoolState *state;
 	CScanInterest *scans;
@@ -253,7 +259,10 @@ typedef struct CScanPool
 	int32_t    *free_planes;
 	int32_t    *index;			/* slots by table and chunk, see slots.c */
 	CScanQueued *queues;		/* max_scans for each queue, see queue.c */
-} CScanPool;
+
+	/* Takes the records, in a process that may trace; NULL at first. */
+	void		(*record) (const CScanPool *pool, const CScanTraceRecord *r);
+};
 
 typedef enum CScanActionKind
 {
@@ -336,6 +345,9 @@ extern void cscan_pool_unregister(CScanPool *pool, int scan);
 extern void cscan_pool_set_stalled(CScanPool *pool, int scan, bool stalled);
 extern void cscan_pool_set_warm(CScanPool *pool, int scan, bool warm);
 
+/* Somebody reads this chunk for the scan, who is not known to the pool. */
+extern void cscan_pool_set_position(CScanPool *pool, int scan, uint32_t chunk);
+
 /*
  * Helpers.  Join returns CSCAN_NONE where there is no room.  A helper parts by
  * itself, before or after its scan has gone.
@@ -388,8 +400,8 @@ extern int	cscan_pool_hold(CScanPool *pool);
 
 /*
  * Everything that is kept counted, counted anew from what it follows from: the
- * state, tables, scans (up to loaded_for), slots (up to order), helpers, ranges
- * and wanted sets.  For a pool that was put together by hand.
+ * tables, scans (up to loaded_for), slots (up to order), helpers, ranges and
+ * wanted sets.  For a pool that was put together by hand.
  */
 extern void cscan_pool_rebuild(CScanPool *pool);
 

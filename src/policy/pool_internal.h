@@ -18,6 +18,7 @@
 #define CSCAN_POOL_INTERNAL_H
 
 #include "policy.h"
+#include "trace.h"
 
 #define RANGES(pool, scan)		((pool)->ranges + (size_t) (scan) * CSCAN_MAX_RANGES)
 #define WANTED(pool, scan)		((pool)->wanted + (size_t) (scan) * CSCAN_MAP_WORDS)
@@ -76,6 +77,8 @@ extern void cscan_slots_take(CScanPool *pool, int slot, int table, uint32_t chun
 extern void cscan_slots_begin_load(CScanPool *pool, int slot, const CScanPieces *have,
 								   const CScanPieces *coming, uint32_t nblocks,
 								   uint32_t again, uint64_t now);
+/* It is free again; whoever reads it goes on without. */
+extern void cscan_slots_drop(CScanPool *pool, int slot);
 extern void cscan_slots_set_held(CScanPool *pool, int slot, bool held);
 
 /* It has been used just now; or so its stamp says. */

@@ -157,7 +157,7 @@ static void
 evict(CScanPool *pool, int slot, CScanAction *act)
 {
 	name_slot(pool, CSCAN_ACT_EVICT, slot, act);
-	cscan_pool_drop(pool, slot);
+	cscan_slots_drop(pool, slot);
 }
 
 /* An elevator also loads what only others on it want: then for one of these. */
@@ -375,4 +375,5 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	}
 	pool->state->room_for = act->kind == CSCAN_ACT_EVICT || act->kind == CSCAN_ACT_UNPIN ?
 		scan : CSCAN_NONE;
+	cscan_trace_action(pool, now, act);
 }

@@ -400,6 +400,9 @@ cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now, uint64_t duration,
 	if (duration > 0)
 		cscan_queue_note_load(pool, pool->state->load_time +
 							  ((double) duration - pool->state->load_time) / 8.0);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_LOADED,.slot = slot,.time = now,
+				.chunk = (uint32_t) duration,.blocks = (uint32_t) (duration >> 32),
+				.flag = (failed ? CSCAN_TRACE_LOADED_FAILED : 0) | (cheap ? CSCAN_TRACE_LOADED_CHEAP : 0));
 }
 
 /* Whoever reads it goes on without. */
@@ -425,7 +428,7 @@ send_readers_away(CScanPool *pool, int slot)
 }
 
 void
-cscan_pool_drop(CScanPool *pool, int slot)
+cscan_slots_drop(CScanPool *pool, int slot)
 {
 	CScanSlot  *s = &pool->slots[slot];
 
@@ -443,6 +446,13 @@ cscan_pool_drop(CScanPool *pool, int slot)
 	unlink_by_stamp(pool, slot);
 	unlink_by_order(pool, slot);
 	clear(s);
+}
+
+void
+cscan_pool_drop(CScanPool *pool, int slot)
+{
+	cscan_slots_drop(pool, slot);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_DROP,.slot = slot);
 }
 
 /* ------------------------------------------------------------------
@@ -464,8 +474,8 @@ nth(uint32_t word, uint64_t slots)
 	return (int) (word * 64) + __builtin_ctzll(slots);
 }
 
-int
-cscan_pool_useless(CScanPool *pool)
+static int
+useless(CScanPool *pool)
 {
 	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
 	const uint64_t *dispensable = cscan_slot_set(pool, CSCAN_SLOTS_DISPENSABLE);
@@ -482,8 +492,8 @@ cscan_pool_useless(CScanPool *pool)
 	return CSCAN_NONE;
 }
 
-int
-cscan_pool_release(CScanPool *pool)
+static int
+release(CScanPool *pool)
 {
 	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
 	const uint64_t *held = cscan_slot_set(pool, CSCAN_SLOTS_HELD);
@@ -503,8 +513,8 @@ cscan_pool_release(CScanPool *pool)
 	return CSCAN_NONE;
 }
 
-int
-cscan_pool_hold(CScanPool *pool)
+static int
+hold(CScanPool *pool)
 {
 	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
 	const uint64_t *taken = cscan_slot_set(pool, CSCAN_SLOTS_TAKEN);
@@ -528,4 +538,31 @@ cscan_pool_hold(CScanPool *pool)
 		}
 	}
 	return CSCAN_NONE;
+}
+
+int
+cscan_pool_useless(CScanPool *pool)
+{
+	int			slot = useless(pool);
+
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_USELESS,.slot = slot);
+	return slot;
+}
+
+int
+cscan_pool_release(CScanPool *pool)
+{
+	int			slot = release(pool);
+
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_RELEASE,.slot = slot);
+	return slot;
+}
+
+int
+cscan_pool_hold(CScanPool *pool)
+{
+	int			slot = hold(pool);
+
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_HOLD,.slot = slot);
+	return slot;
 }

@@ -390,7 +390,7 @@ cscan_registry_take(const CScanTicket *ticket, uint32 *chunk)
 	if (found)
 	{
 		cscan_pool_unwant(&cscan_pool, ticket->scan, *chunk);
-		interest->position = *chunk;
+		cscan_pool_set_position(&cscan_pool, ticket->scan, *chunk);
 		cscan_pool_set_stalled(&cscan_pool, ticket->scan, false);
 		scan->last_change = cscan_now();
 		count_delivery(ticket, CSCAN_SELF_READ);
