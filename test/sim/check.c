@@ -28,7 +28,9 @@
  *					loaded in part, so loads may be several times as fast
  *	mixed			the policies take turns, so all of it, for each of them
  *
- * "Scans" are as many as have been registered at one time so far.
+ * "Scans" are as many as have been registered at one time so far.  It is in
+ * loads of about equal cost: with a page cache, where some cost nothing, it is
+ * not looked at.
  */
 uint64_t
 sim_wait_bound(const Sim *sim, const SimStream *stream)
@@ -48,6 +50,27 @@ sim_wait_bound(const Sim *sim, const SimStream *stream)
 	if (stream->policy == CSCAN_POLICY_ELEVATOR)
 		return elevator;
 	return in_order;
+}
+
+/* Does anybody wait for longer than that?  After each load. */
+void
+sim_check_waits(Sim *sim)
+{
+	if (sim->config.page_cache > 0)
+		return;
+	for (int i = 0; i < sim->config.max_scans; i++)
+	{
+		const SimStream *stream;
+
+		if (sim->pool->scans[i].table == CSCAN_NONE || !sim->pool->scans[i].blocked)
+			continue;
+		stream = &sim->streams[sim->stream_of[i]];
+		if (stream->phase == SIM_BLOCKED &&
+			sim->stats.loads - stream->loads_before > sim_wait_bound(sim, stream))
+			sim_wrong(sim, "stream %d: a scan has waited for %llu loads, more than the bound of %llu",
+					  sim->stream_of[i], (unsigned long long) (sim->stats.loads - stream->loads_before),
+					  (unsigned long long) sim_wait_bound(sim, stream));
+	}
 }
 
 void
@@ -83,12 +106,23 @@ holds(const Sim *sim, int scan, int slot)
 		(cscan_pool_wants(pool, scan, s->chunk) && !cscan_pool_ready_for(pool, slot, scan));
 }
 
-/* Does somebody read, or hold on to, all that counts against the budget? */
+/*
+ * Does somebody read, or hold on to, all that counts against the budget, so that
+ * there is no room for another chunk?
+ */
 static bool
 all_taken(const Sim *sim)
 {
 	const CScanPool *pool = sim->pool;
+	uint32_t	largest = 0;
 
+	for (int i = 0; i < sim->config.ntables; i++)
+	{
+		if (sim->table[i] != CSCAN_NONE)
+			largest = Max(largest, pool->tables[sim->table[i]].chunk_blocks);
+	}
+	if (pool->state->used + largest <= pool->state->budget)
+		return false;
 	for (int s = 0; s < pool->state->max_slots; s++)
 	{
 		bool		taken;

@@ -310,6 +310,7 @@ end_wait(Sim *sim, SimStream *stream)
 	uint64_t	time = sim->now - stream->since;
 	uint64_t	loads = (stream->phase == SIM_WAKING ? stream->loads_signal : sim->stats.loads) -
 		stream->loads_before;
+	uint64_t	bound = sim_wait_bound(sim, stream);
 
 	sim->stats.wait_time += time;
 	result->wait_time += time;
@@ -317,10 +318,9 @@ end_wait(Sim *sim, SimStream *stream)
 		sim->stats.longest_wait = time;
 	if (loads > sim->stats.most_loads)
 		sim->stats.most_loads = loads;
-	if (sim->config.page_cache == 0 && loads > sim_wait_bound(sim, stream))
+	if (sim->config.page_cache == 0 && loads > bound)
 		sim_wrong(sim, "stream %d: a scan waited for %llu loads, more than the bound of %llu",
-				  (int) (stream - sim->streams), (unsigned long long) loads,
-				  (unsigned long long) sim_wait_bound(sim, stream));
+				  (int) (stream - sim->streams), (unsigned long long) loads, (unsigned long long) bound);
 }
 
 static void

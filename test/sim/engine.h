@@ -275,6 +275,7 @@ extern bool sim_table_is_loading(const Sim *sim, int table);
 
 /* check.c */
 extern uint64_t sim_wait_bound(const Sim *sim, const SimStream *stream);
+extern void sim_check_waits(Sim *sim);
 extern void sim_check_event(Sim *sim);
 extern void sim_check_all(Sim *sim);
 extern SimIdle sim_why_idle(Sim *sim);

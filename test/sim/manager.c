@@ -189,6 +189,7 @@ finish_load(Sim *sim)
 			sim->block_time += (time - sim->block_time) / 8.0;
 	}
 	sim->last_finish = sim->now;
+	sim_check_waits(sim);
 }
 
 /* The manager has one process, so it copies what was read load by load. */
