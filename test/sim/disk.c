@@ -153,7 +153,7 @@ begin(Disk *disk, uint64_t now)
 	disk->busy += time;
 
 	/* In the long run the bandwidth is exact. */
-	time += disk->rounding;
+	time += (double) (request->nblocks - blocks) * CACHED_BLOCK_TIME + disk->rounding;
 	disk->rounding = time - floor(time);
 	disk->done_at = start + (uint64_t) floor(time);
 }

@@ -14,7 +14,8 @@
  * so with a queue that is never empty a request costs seeks and transfer alone.
  *
  * In front of the disk there may be a page cache: extents of EXTENT_BLOCKS,
- * least recently used out.  What is in it costs neither seek nor transfer.
+ * least recently used out.  What is in it costs no more than
+ * to copy it.
  * Times are in us.
  *
  *-------------------------------------------------------------------------
@@ -26,6 +27,9 @@
 
 #define BLOCK_BYTES		8192
 #define EXTENT_BLOCKS	64
+
+/* To copy a block that is in the page cache (us). */
+#define CACHED_BLOCK_TIME	1.0
 
 typedef struct DiskRequest
 {

@@ -250,8 +250,8 @@ log_delivery(Sim *sim, const SimStream *stream, uint32_t chunk)
 	entry->finished = SIM_NEVER;
 }
 
-uint64_t
-sim_bound(const Sim *sim, bool by_end_of_scan)
+static uint64_t
+bound_of(const Sim *sim, bool by_end_of_scan)
 {
 	BoundInterval *intervals = zeroed(sim->nentries, sizeof(BoundInterval));
 	uint32_t	room = sim->config.room > sim->config.budget ? sim->config.room : sim->config.budget;
@@ -278,6 +278,19 @@ sim_bound(const Sim *sim, bool by_end_of_scan)
 	loads = bound_loads(intervals, sim->nentries, room / smallest);
 	free(intervals);
 	return loads;
+}
+
+/*
+ * What holds where scans have only to end in time holds all the more where
+ * each delivery has to be in time, and now and then it is the better bound.
+ */
+uint64_t
+sim_bound(const Sim *sim, bool by_end_of_scan)
+{
+	uint64_t	by_end = bound_of(sim, true);
+	uint64_t	by_delivery = by_end_of_scan ? 0 : bound_of(sim, false);
+
+	return by_delivery > by_end ? by_delivery : by_end;
 }
 
 /* ------------------------------------------------------------------

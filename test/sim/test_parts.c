@@ -151,9 +151,9 @@ test_page_cache(void)
 	disk_submit(&disk, 0, request(1, 0, 128));
 	complete(&disk, 1, 13800, "two extents that are not there");
 	disk_submit(&disk, 20000, request(2, 64, 64));
-	complete(&disk, 2, 20000, "one that is");
-	disk_submit(&disk, 20000, request(3, 128, 128));
-	complete(&disk, 3, 20000 + 12800, "two more: one has to go");
+	complete(&disk, 2, 20000 + 64, "one that is, which is copied");
+	disk_submit(&disk, 20064, request(3, 160, 128));
+	complete(&disk, 3, 20064 + 12800 + 1000, "two more: one has to go");
 	disk_submit(&disk, 40000, request(4, 0, 128));
 	complete(&disk, 4, 40000 + 13800, "it is the one used least recently, and then the other goes");
 	other.table = 1;

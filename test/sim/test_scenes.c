@@ -72,7 +72,7 @@ build(Victim victim, bool spread)
 		int			stream = streams + i;
 
 		for (int k = 0; k < 20; k++)
-			test_query(plan, stream, 0, 100, spread ? random_below(&random, CHUNKS - SHORT_SIZE) : 40, SHORT_SIZE);
+			test_query(plan, stream, 0, spread ? 100 : 5000, spread ? random_below(&random, CHUNKS - SHORT_SIZE) : 40, SHORT_SIZE);
 		plan_set_endless(plan, stream);
 	}
 	return plan;
