@@ -174,6 +174,7 @@ typedef struct SimStats
 	uint64_t	wakes;
 	uint64_t	vain;			/* ... that found nothing */
 	uint64_t	stalls;
+	uint64_t	spins;			/* moments when the manager found no end */
 	uint64_t	idle_elevator;	/* us that the disk was idle although a scan
 								 * was blocked: for the elevator's slowest, */
 	uint64_t	idle_relevance; /* for a reader that relevance puts first, */

@@ -13,6 +13,9 @@
 
 #include <string.h>
 
+/* At one moment, before it counts as spinning. */
+#define MAX_ROUNDS	20
+
 #define Max(a, b)	((a) > (b) ? (a) : (b))
 
 /* ------------------------------------------------------------------
@@ -249,11 +252,17 @@ let_pins_follow_wants(Sim *sim)
 		;
 }
 
-/* Once round the main loop, and again while there is something to do. */
+/*
+ * Once round the main loop, and again while there is something to do.  A slot
+ * that is unpinned to make room, and pinned again since it is wanted, would
+ * keep it going until a scan does something: the server's manager spins then.
+ * That is counted.
+ */
 void
 sim_manage(Sim *sim)
 {
 	bool		worked;
+	int			rounds = 0;
 
 	do
 	{
@@ -261,7 +270,8 @@ sim_manage(Sim *sim)
 		drop_useless(sim);
 		let_pins_follow_wants(sim);
 		worked = run_scheduler(sim);
-	} while (worked && sim->nin_flight == 0);
+	} while (worked && sim->nin_flight == 0 && ++rounds < MAX_ROUNDS);
+	sim->stats.spins += rounds == MAX_ROUNDS;
 }
 
 /* A scan has changed something: while a load is awaited, only decide anew. */

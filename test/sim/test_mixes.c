@@ -109,6 +109,7 @@ typedef struct Summary
 	uint64_t	bound;
 	uint64_t	stalls;
 	uint64_t	self_reads;
+	uint64_t	spins;
 	uint64_t	most_loads;
 } Summary;
 
@@ -147,6 +148,7 @@ run(int policy, int number, Summary *sum)
 	sum->bound += bound;
 	sum->stalls += sim->stats.stalls;
 	sum->self_reads += sim->stats.self_reads;
+	sum->spins += sim->stats.spins;
 	if (sim->stats.most_loads > sum->most_loads)
 		sum->most_loads = sim->stats.most_loads;
 
@@ -174,9 +176,9 @@ test_mixes(void)
 		is_int(sum.incomplete, 0, "%s: all queries got all their chunks", sim_policy_name(policy));
 		is_int(sum.below, 0, "%s: never fewer loads than the bound", sim_policy_name(policy));
 		is_int(sum.differ, 0, "%s: the same run twice is the same", sim_policy_name(policy));
-		note("%llu events, %llu loads, bound %llu, %llu stalls, %llu self-reads, at most %llu loads in one wait",
+		note("%llu events, %llu loads, bound %llu, %llu stalls, %llu self-reads, at most %llu loads in one wait, the manager span %llu times",
 			 (unsigned long long) sum.events, (unsigned long long) sum.loads, (unsigned long long) sum.bound,
 			 (unsigned long long) sum.stalls, (unsigned long long) sum.self_reads,
-			 (unsigned long long) sum.most_loads);
+			 (unsigned long long) sum.most_loads, (unsigned long long) sum.spins);
 	}
 }
