@@ -17,6 +17,7 @@
 #include "utils/guc.h"
 #include "utils/plancache.h"
 
+#include "abm/trace.h"
 #include "cscan.h"
 #include "fault.h"
 
@@ -133,6 +134,7 @@ define_server_settings(void)
 							PGC_POSTMASTER,
 							0,
 							NULL, NULL, NULL);
+	cscan_trace_define_setting();
 	cscan_fault_init();
 }
 

@@ -38,6 +38,7 @@
 #include "utils/resowner.h"
 
 #include "abm/abm.h"
+#include "abm/trace.h"
 #include "fault.h"
 
 /* Loads in flight: the one being waited for, and what the disk does next. */
@@ -654,6 +655,7 @@ say_goodbye(int code, Datum arg)
 	(void) arg;
 	LWLockReleaseAll();
 	LockReleaseAll(DEFAULT_LOCKMETHOD, true);
+	cscan_trace_end();
 
 	cscan_lock();
 	cscan_shared->abm_latch = NULL;
@@ -708,9 +710,11 @@ main_loop(void)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
+			cscan_trace_begin_or_end();
 			shrink_pool();
 		}
 
+		cscan_trace_write(false);
 		look_after_tables();
 		drop_useless();
 		let_pins_follow_wants();
@@ -750,6 +754,7 @@ main_loop(void)
 			cscan_loader_tidy();
 			loads_since_tidy = 0;
 		}
+		cscan_trace_write(true);
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle);
 	}
@@ -786,6 +791,7 @@ cscan_abm_main(Datum arg)
 	PG_exception_stack = &local_sigjmp_buf;
 
 	say_hello();
+	cscan_trace_begin_or_end();
 	CSCAN_FAULT(CSCAN_FAULT_ABM_START);
 	main_loop();
 }

@@ -7,6 +7,7 @@
  *		loader.c		frames: start a load, finish it, let go
  *		tables.c		the heavyweight locks on tables and databases
  *		neighbours.c	what other processes wait for
+ *		trace.c			a record of all that is decided
  *
  * The scheduler decides (policy/), this room does.
  *

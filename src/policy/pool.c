@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "policy.h"
+#include "trace.h"
 
 #define RANGES(pool, scan)		((pool)->ranges + (size_t) (scan) * CSCAN_MAX_RANGES)
 #define WANTED(pool, scan)		((pool)->wanted + (size_t) (scan) * CSCAN_MAP_WORDS)
@@ -113,6 +114,7 @@ cscan_pool_attach(CScanPool *pool, void *memory, int max_scans, int max_slots,
 				  int max_helpers)
 {
 	lay_out(pool, memory, max_scans, max_slots, max_helpers);
+	pool->record = NULL;
 }
 
 void
@@ -120,24 +122,42 @@ cscan_pool_set_limits(CScanPool *pool, uint32_t budget, uint32_t room)
 {
 	pool->state->budget = budget;
 	pool->state->room = room;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_LIMITS,.chunk = budget,.blocks = room);
 }
 
 void
 cscan_pool_set_loadable(CScanPool *pool, int table, bool loadable)
 {
 	pool->tables[table].loadable = loadable;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_LOADABLE,.other = table,.flag = loadable);
 }
 
 void
 cscan_pool_set_stalled(CScanPool *pool, int scan, bool stalled)
 {
 	pool->scans[scan].stalled = stalled;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_STALLED,.scan = scan,.flag = stalled);
 }
 
 void
 cscan_pool_set_warm(CScanPool *pool, int scan, bool warm)
 {
 	pool->scans[scan].warm = warm;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_WARM,.scan = scan,.flag = warm);
+}
+
+void
+cscan_pool_set_position(CScanPool *pool, int scan, uint32_t chunk)
+{
+	pool->scans[scan].position = chunk;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_POSITION,.scan = scan,.chunk = chunk);
+}
+
+void
+cscan_pool_handed_out(CScanPool *pool, int slot)
+{
+	pool->slots[slot].trigger = CSCAN_NONE;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_HANDED_OUT,.slot = slot);
 }
 
 void
@@ -196,8 +216,10 @@ cscan_pool_add_table(CScanPool *pool, uint32_t chunk_blocks)
 		table->chunk_blocks = chunk_blocks;
 		table->piece_blocks = (chunk_blocks - 1) / CSCAN_MAX_PIECES + 1;
 		memset(RESIDENT(pool, i), 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
+		CSCAN_TRACE(pool,.kind = CSCAN_TRACE_ADD_TABLE,.other = i,.blocks = chunk_blocks);
 		return i;
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_ADD_TABLE,.other = CSCAN_NONE,.blocks = chunk_blocks);
 	return CSCAN_NONE;
 }
 
@@ -207,9 +229,10 @@ cscan_pool_remove_table(CScanPool *pool, int table)
 	for (int i = 0; i < pool->state->max_slots; i++)
 	{
 		if (pool->slots[i].table == table)
-			cscan_pool_drop(pool, i);
+			cscan_pool_clear_slot(pool, i);
 	}
 	pool->tables[table].used = false;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_REMOVE_TABLE,.other = table);
 }
 
 /* What a scan is to read, as it sees the table. */
@@ -261,8 +284,10 @@ cscan_pool_register(CScanPool *pool, int table, CScanPolicyId policy,
 		scan->since = now;
 		set_interest(pool, i, nblocks, ranges, nranges);
 		pool->tables[table].nscans++;
+		CSCAN_TRACE_WITH_RANGES(pool, ranges, nranges,.kind = CSCAN_TRACE_REGISTER,.scan = i,.other = table,.flag = policy,.blocks = nblocks,.time = now);
 		return i;
 	}
+	CSCAN_TRACE_WITH_RANGES(pool, ranges, nranges,.kind = CSCAN_TRACE_REGISTER,.scan = CSCAN_NONE,.other = table,.flag = policy,.blocks = nblocks,.time = now);
 	return CSCAN_NONE;
 }
 
@@ -273,10 +298,11 @@ cscan_pool_start(CScanPool *pool, int scan)
 	cscan_pool_count(pool);
 	pool->scans[scan].position =
 		cscan_policies[pool->scans[scan].policy]->start(pool, scan);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_START,.scan = scan,.chunk = pool->scans[scan].position);
 }
 
-void
-cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
+static void
+unwant(CScanPool *pool, int scan, uint32_t chunk)
 {
 	if (cscan_pool_wants(pool, scan, chunk))
 	{
@@ -285,6 +311,13 @@ cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
 			pool->scans[scan].blocked = false;	/* whoever waits, waits in
 												 * vain */
 	}
+}
+
+void
+cscan_pool_unwant(CScanPool *pool, int scan, uint32_t chunk)
+{
+	unwant(pool, scan, chunk);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_UNWANT,.scan = scan,.chunk = chunk);
 }
 
 void
@@ -315,6 +348,7 @@ cscan_pool_unregister(CScanPool *pool, int scan)
 		if (pool->slots[i].trigger == scan)
 			pool->slots[i].trigger = CSCAN_NONE;
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_UNREGISTER,.scan = scan);
 }
 
 int
@@ -332,8 +366,10 @@ cscan_pool_join(CScanPool *pool, int scan)
 		helper->in_use = CSCAN_NONE;
 		pool->scans[scan].nhelpers++;
 		pool->state->nhelpers++;
+		CSCAN_TRACE(pool,.kind = CSCAN_TRACE_JOIN,.scan = scan,.other = i);
 		return i;
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_JOIN,.scan = scan,.other = CSCAN_NONE);
 	return CSCAN_NONE;
 }
 
@@ -372,6 +408,7 @@ cscan_pool_again(CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *
 {
 	set_interest(pool, scan, nblocks, ranges, nranges);
 	set_reader(pool, scan, CSCAN_NONE, CSCAN_NONE, false, now);
+	CSCAN_TRACE_WITH_RANGES(pool, ranges, nranges,.kind = CSCAN_TRACE_AGAIN,.scan = scan,.blocks = nblocks,.time = now);
 }
 
 void
@@ -386,6 +423,7 @@ cscan_pool_part(CScanPool *pool, int helper)
 	}
 	pool->helpers[helper].used = false;
 	pool->state->nhelpers--;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_PART,.other = helper);
 }
 
 int
@@ -399,7 +437,10 @@ cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now)
 		cscan_policies[s->policy]->choose_available(pool, scan);
 	set_reader(pool, scan, helper, slot, slot == CSCAN_NONE && s->needed > 0, now);
 	if (slot == CSCAN_NONE)
+	{
+		CSCAN_TRACE(pool,.kind = CSCAN_TRACE_CHOOSE,.scan = scan,.other = helper,.time = now,.slot = CSCAN_NONE);
 		return CSCAN_NONE;
+	}
 
 	/*
 	 * Others that still wait have been served with it: their turn begins
@@ -407,9 +448,10 @@ cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now)
 	 */
 	if (s->blocked)
 		s->since = now;
-	cscan_pool_unwant(pool, scan, pool->slots[slot].chunk);
+	unwant(pool, scan, pool->slots[slot].chunk);
 	s->position = pool->slots[slot].chunk;
 	pool->slots[slot].stamp = now;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_CHOOSE,.scan = scan,.other = helper,.time = now,.slot = slot,.chunk = s->position);
 	return slot;
 }
 
@@ -435,12 +477,16 @@ bool
 cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now, uint32_t *chunk)
 {
 	if (!cscan_pool_peek(pool, scan, chunk))
+	{
+		CSCAN_TRACE(pool,.kind = CSCAN_TRACE_TAKE,.scan = scan,.other = helper,.time = now);
 		return false;
-	cscan_pool_unwant(pool, scan, *chunk);
+	}
+	unwant(pool, scan, *chunk);
 	set_reader(pool, scan, helper, CSCAN_NONE, false, now);
 	pool->scans[scan].since = now;
 	pool->scans[scan].stalled = false;
 	pool->scans[scan].position = *chunk;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_TAKE,.scan = scan,.other = helper,.time = now,.flag = true,.chunk = *chunk);
 	return true;
 }
 
@@ -458,10 +504,11 @@ cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now, uint64_t duration,
 	s->stamp = now;
 	if (duration > 0)
 		pool->state->load_time += ((double) duration - pool->state->load_time) / 8.0;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_LOADED,.slot = slot,.time = now,.chunk = (uint32_t) duration,.blocks = (uint32_t) (duration >> 32),.flag = (failed ? CSCAN_TRACE_LOADED_FAILED : 0) | (cheap ? CSCAN_TRACE_LOADED_CHEAP : 0));
 }
 
 void
-cscan_pool_drop(CScanPool *pool, int slot)
+cscan_pool_clear_slot(CScanPool *pool, int slot)
 {
 	CScanSlot  *s = &pool->slots[slot];
 
@@ -486,6 +533,13 @@ cscan_pool_drop(CScanPool *pool, int slot)
 	s->trigger = CSCAN_NONE;
 }
 
+void
+cscan_pool_drop(CScanPool *pool, int slot)
+{
+	cscan_pool_clear_slot(pool, slot);
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_DROP,.slot = slot);
+}
+
 int
 cscan_pool_useless(CScanPool *pool)
 {
@@ -496,8 +550,12 @@ cscan_pool_useless(CScanPool *pool)
 		if (s->table != CSCAN_NONE && (s->cheap || s->failed) &&
 			!cscan_pool_in_flight(pool, i) && !cscan_pool_in_use(pool, i) &&
 			cscan_pool_interested(pool, s->table, s->chunk) == 0)
+		{
+			CSCAN_TRACE(pool,.kind = CSCAN_TRACE_USELESS,.slot = i);
 			return i;
+		}
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_USELESS,.slot = CSCAN_NONE);
 	return CSCAN_NONE;
 }
 
@@ -519,9 +577,11 @@ cscan_pool_release(CScanPool *pool)
 		{
 			s->held = false;
 			pool->state->used -= s->nblocks;
+			CSCAN_TRACE(pool,.kind = CSCAN_TRACE_RELEASE,.slot = i);
 			return i;
 		}
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_RELEASE,.slot = CSCAN_NONE);
 	return CSCAN_NONE;
 }
 
@@ -539,9 +599,11 @@ cscan_pool_hold(CScanPool *pool)
 		{
 			s->held = true;
 			pool->state->used += s->nblocks;
+			CSCAN_TRACE(pool,.kind = CSCAN_TRACE_HOLD,.slot = i);
 			return i;
 		}
 	}
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_HOLD,.slot = CSCAN_NONE);
 	return CSCAN_NONE;
 }
 
@@ -877,5 +939,53 @@ cscan_pool_next_wanted(const CScanPool *pool, int scan, uint32_t from)
 		c = (c / 64 + 1) * 64;
 		if (c >= s->nchunks)
 			c = 0;
+	}
+}
+
+void
+cscan_pool_rebuild(CScanPool *pool)
+{
+	CScanPoolState *state = pool->state;
+
+	state->used = state->total = 0;
+	state->nhelpers = 0;
+	for (int i = 0; i < state->max_scans; i++)
+	{
+		CScanTable *t = &pool->tables[i];
+
+		t->nscans = 0;
+		t->piece_blocks = t->used ? (t->chunk_blocks - 1) / CSCAN_MAX_PIECES + 1 : 0;
+		memset(RESIDENT(pool, i), 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
+	}
+	for (int i = 0; i < state->max_scans; i++)
+	{
+		CScanInterest *s = &pool->scans[i];
+
+		if (s->table == CSCAN_NONE)
+			continue;
+		pool->tables[s->table].nscans++;
+		s->nhelpers = 0;
+		s->needed = 0;
+		for (uint32_t w = 0; w < CSCAN_MAP_WORDS; w++)
+			s->needed += (uint32_t) __builtin_popcountll(WANTED(pool, i)[w]);
+	}
+	for (int i = 0; i < state->max_helpers; i++)
+	{
+		if (!pool->helpers[i].used)
+			continue;
+		state->nhelpers++;
+		if (pool->helpers[i].scan != CSCAN_NONE)
+			pool->scans[pool->helpers[i].scan].nhelpers++;
+	}
+	for (int i = 0; i < state->max_slots; i++)
+	{
+		const CScanSlot *s = &pool->slots[i];
+
+		if (s->table == CSCAN_NONE)
+			continue;
+		map_set(RESIDENT(pool, s->table), s->chunk);
+		state->total += s->nblocks;
+		if (s->held)
+			state->used += s->nblocks;
 	}
 }

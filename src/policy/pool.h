@@ -168,10 +168,15 @@ typedef struct CScanPoolState
 	int32_t		room_for;		/* scan that the last eviction was for, or
 								 * none */
 	double		load_time;		/* moving average of a chunk's load (us) */
+	bool		traced;			/* calls leave records, see trace.h */
 } CScanPoolState;
 
+typedef struct CScanTraceRecord CScanTraceRecord;
+
 /* A process's handle: where the parts are.  There are max_scans tables. */
-typedef struct CScanPool
+typedef struct CScanPool CScanPool;
+
+struct CScanPool
 {
 	CScanPoolState *state;
 	CScanInterest *scans;
@@ -181,7 +186,10 @@ typedef struct CScanPool
 	CScanRange *ranges;			/* CSCAN_MAX_RANGES for each scan */
 	uint64_t   *wanted;			/* CSCAN_MAP_WORDS for each scan */
 	uint64_t   *resident;		/* CSCAN_MAP_WORDS for each table */
-} CScanPool;
+
+	/* Takes the records, in a process that may trace; NULL at first. */
+	void		(*record) (const CScanPool *pool, const CScanTraceRecord *r);
+};
 
 typedef enum CScanActionKind
 {
@@ -216,6 +224,12 @@ extern void cscan_pool_attach(CScanPool *pool, void *memory, int max_scans,
 							  int max_slots, int max_helpers);
 extern void cscan_pool_init(CScanPool *pool, int max_scans, int max_slots,
 							int max_helpers);
+
+/*
+ * After the tables, scans, slots and helpers have been written by hand: count
+ * what the pool knows of them as a whole.
+ */
+extern void cscan_pool_rebuild(CScanPool *pool);
 
 /*
  * Blocks that held slots may have in all, and that all slots may have, which is
@@ -261,6 +275,9 @@ extern void cscan_pool_unregister(CScanPool *pool, int scan);
 extern void cscan_pool_set_stalled(CScanPool *pool, int scan, bool stalled);
 extern void cscan_pool_set_warm(CScanPool *pool, int scan, bool warm);
 
+/* Somebody reads this chunk for the scan, who is not known to the pool. */
+extern void cscan_pool_set_position(CScanPool *pool, int scan, uint32_t chunk);
+
 /*
  * Helpers.  Join returns CSCAN_NONE where there is no room.  A helper parts by
  * itself, before or after its scan has gone.
@@ -274,6 +291,9 @@ extern void cscan_pool_part(CScanPool *pool, int helper);
  * CSCAN_NONE: then the scan has finished (needed = 0) or is blocked.
  */
 extern int	cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now);
+
+/* The scan that a slot was loaded for has got it. */
+extern void cscan_pool_handed_out(CScanPool *pool, int slot);
 
 /*
  * Take a chunk out of the wanted set, to be read by the scan itself: the next
@@ -299,6 +319,9 @@ extern void cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now,
 
 /* Forget what a slot holds; whoever reads it goes on without. */
 extern void cscan_pool_drop(CScanPool *pool, int slot);
+
+/* The same within another call: no record of its own in a trace. */
+extern void cscan_pool_clear_slot(CScanPool *pool, int slot);
 
 /* A slot that is of no use to anybody and not worth keeping, or none. */
 extern int	cscan_pool_useless(CScanPool *pool);

@@ -21,6 +21,7 @@
 #include <stddef.h>
 
 #include "policy.h"
+#include "trace.h"
 
 const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
 	[CSCAN_POLICY_NORMAL] = &cscan_policy_normal,
@@ -141,7 +142,7 @@ static void
 evict(CScanPool *pool, int slot, CScanAction *act)
 {
 	name_slot(pool, CSCAN_ACT_EVICT, slot, act);
-	cscan_pool_drop(pool, slot);
+	cscan_pool_clear_slot(pool, slot);
 }
 
 /* An elevator also loads what only others on it want: then for one of these. */
@@ -378,4 +379,5 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	}
 	pool->state->room_for = act->kind == CSCAN_ACT_EVICT || act->kind == CSCAN_ACT_UNPIN ?
 		scan : CSCAN_NONE;
+	cscan_trace_action(pool, now, act);
 }

@@ -390,7 +390,7 @@ cscan_registry_take(const CScanTicket *ticket, uint32 *chunk)
 	if (found)
 	{
 		cscan_pool_unwant(&cscan_pool, ticket->scan, *chunk);
-		interest->position = *chunk;
+		cscan_pool_set_position(&cscan_pool, ticket->scan, *chunk);
 		cscan_pool_set_stalled(&cscan_pool, ticket->scan, false);
 		scan->last_change = cscan_now();
 		count_delivery(ticket, CSCAN_SELF_READ);
@@ -587,7 +587,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			else
 				result = CSCAN_RESIDENT;
 			if (s->trigger == reg->ticket.scan)
-				s->trigger = CSCAN_NONE;
+				cscan_pool_handed_out(&cscan_pool, slot);
 			done = true;
 		}
 		else if (interest->needed == 0)

@@ -17,6 +17,7 @@
 CScanShared *cscan_shared;
 CScanSharedScan *cscan_scans;
 CScanSharedTable *cscan_tables;
+CScanTraceRing *cscan_trace_ring;
 CScanPool	cscan_pool;
 
 static shmem_request_hook_type prev_shmem_request_hook;
@@ -93,11 +94,13 @@ lay_out(char *base, CScanPool *pool)
 	CScanShared *shared;
 	CScanSharedScan *shared_scans;
 	CScanSharedTable *shared_tables;
+	CScanTraceRing *trace_ring;
 	char	   *policy;
 
 	PART(shared, CScanShared, 1);
 	PART(shared_scans, CScanSharedScan, scans);
 	PART(shared_tables, CScanSharedTable, scans);
+	PART(trace_ring, CScanTraceRing, 1);
 	PART(policy, char, cscan_pool_size(scans, max_slots(), max_helpers()));
 #undef PART
 
@@ -106,7 +109,9 @@ lay_out(char *base, CScanPool *pool)
 		cscan_shared = shared;
 		cscan_scans = shared_scans;
 		cscan_tables = shared_tables;
+		cscan_trace_ring = trace_ring;
 		cscan_pool_attach(pool, policy, scans, max_slots(), max_helpers());
+		pool->record = cscan_trace_record;
 	}
 	return size;
 }

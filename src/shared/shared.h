@@ -9,6 +9,7 @@
  *		CScanShared				the ABM's life signs
  *		CScanSharedScan[]		a scan: who it is, how it is woken
  *		CScanSharedTable[]		a table: what it is, how far its lock is
+ *		CScanTraceRing			records on their way into a trace
  *		and the pool			(policy/pool.h)
  *
  * The scheduler's lock (an LWLock) protects everything but the fields that say
@@ -40,6 +41,7 @@
 #include "storage/lwlock.h"
 #include "utils/timestamp.h"
 
+#include "abm/trace.h"
 #include "cscan.h"
 
 /*
@@ -144,6 +146,7 @@ typedef struct CScanShared
 extern CScanShared *cscan_shared;
 extern CScanSharedScan *cscan_scans;
 extern CScanSharedTable *cscan_tables;
+extern CScanTraceRing *cscan_trace_ring;
 extern CScanPool cscan_pool;
 
 /* Monotonic time in microseconds. */

@@ -99,6 +99,7 @@ extern void test_mixed(void);
 extern void test_helpers(void);
 extern void test_example(void);
 extern void test_model(void);
+extern void test_trace(void);
 extern void test_starvation(void);
 
 #endif							/* HARNESS_H */

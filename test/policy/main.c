@@ -23,6 +23,7 @@ static const struct
 	{"helpers", test_helpers},
 	{"example", test_example},
 	{"model", test_model},
+	{"trace", test_trace},
 	{"starvation", test_starvation},
 };
 

@@ -66,11 +66,11 @@ sub session_of
 ### Settings
 
 is(as_role('hostile', 'SELECT current_user, rolsuper FROM pg_roles WHERE rolname = current_user'), 'hostile|f', 'hostile is nobody');
-foreach my $setting ("cscan.buffer_share = 0", "cscan.chunk_size = '1MB'", 'cscan.max_scans = 1', "cscan.debug_fault = 'chunk kill'",
+foreach my $setting ("cscan.buffer_share = 0", "cscan.chunk_size = '1MB'", 'cscan.max_scans = 1', "cscan.debug_fault = 'chunk kill'", "cscan.trace = 'hostile.trace'",
 	'cscan.enabled = off', 'cscan.policy = elevator', 'cscan.min_table_size = 0', 'cscan.page_cost = 10')
 {
 	my ($name) = $setting =~ /^(\S+)/;
-	my $server_wide = $name =~ /share|chunk_size|max_scans|fault/;
+	my $server_wide = $name =~ /share|chunk_size|max_scans|fault|trace/;
 
 	like(as_role('hostile', "ALTER SYSTEM SET $setting"), qr/ERROR: .*permission denied/, "ALTER SYSTEM SET $setting: not for hostile");
 	like(as_role('hostile', "ALTER DATABASE postgres SET $setting"), qr/ERROR: .*(must be owner|cannot be changed)/, "nor ALTER DATABASE");

@@ -1,0 +1,655 @@
+/*-------------------------------------------------------------------------
+ *
+ * replay.c
+ *		See replay.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy.h"
+
+/* No server has more scans (cscan.max_scans), nor more slots or helpers. */
+#define MAX_SCANS	10000
+#define MAX_OTHERS	(1 << 24)
+
+typedef struct Player
+{
+	CScanPool	pool;			/* the first: it is found by its address */
+	CScanTraceRecord left;		/* the record that the last call has left */
+	int			nleft;			/* how many: it should be one */
+} Player;
+
+static void
+catch_record(const CScanPool *pool, const CScanTraceRecord *r)
+{
+	Player	   *player = (Player *) pool;
+
+	if (r->kind == CSCAN_TRACE_RANGES)
+		return;
+	player->left = *r;
+	player->nleft++;
+}
+
+/* ------------------------------------------------------------------
+ * Text
+ * ------------------------------------------------------------------ */
+
+static const char *const policy_names[CSCAN_NPOLICIES] = {"normal", "attach", "elevator", "relevance"};
+static const char *const action_names[] = {"nothing", "evict", "unpin", "load"};
+
+#define NAME(names, n)	((n) < sizeof(names) / sizeof(names[0]) ? (names)[n] : "?")
+
+/* " word N", " word none" for CSCAN_NONE */
+static void
+number(FILE *out, const char *word, int32_t n)
+{
+	if (n == CSCAN_NONE)
+		fprintf(out, " %s none", word);
+	else
+		fprintf(out, " %s %d", word, n);
+}
+
+static void
+describe_ranges(const CScanTraceRecord *r, FILE *out)
+{
+	CScanRange	ranges[3];
+	uint32_t	n = cscan_trace_get_ranges(r, ranges);
+
+	fprintf(out, "ranges");
+	for (uint32_t i = 0; i < n; i++)
+		fprintf(out, " %u..%u", ranges[i].first, ranges[i].end - 1);
+}
+
+static void
+describe_state(const CScanTraceRecord *r, FILE *out)
+{
+	fprintf(out, "state");
+	switch (r->kind)
+	{
+		case CSCAN_TRACE_STATE:
+			fprintf(out, " budget %u room %u loads %llu", r->chunk, r->blocks,
+					(unsigned long long) r->time);
+			break;
+		case CSCAN_TRACE_STATE_TABLE:
+			fprintf(out, " table %d chunk_blocks %u blocks %u%s", r->other, r->chunk, r->blocks,
+					r->flag ? " loadable" : "");
+			break;
+		case CSCAN_TRACE_STATE_SCAN:
+			fprintf(out, " scan %d table %d policy %s blocks %u ranges %u position %u since %llu%s%s%s%s",
+					r->scan, r->other, NAME(policy_names, r->flag & CSCAN_TRACE_SCAN_POLICY), r->blocks,
+					r->count, r->chunk, (unsigned long long) r->time,
+					r->flag & CSCAN_TRACE_SCAN_WAITING ? " waiting" : "",
+					r->flag & CSCAN_TRACE_SCAN_BLOCKED ? " blocked" : "",
+					r->flag & CSCAN_TRACE_SCAN_STALLED ? " stalled" : "",
+					r->flag & CSCAN_TRACE_SCAN_WARM ? " warm" : "");
+			number(out, "uses slot", r->slot);
+			break;
+		case CSCAN_TRACE_STATE_WANTED:
+			fprintf(out, " scan %d wants words %u+%u %016llx", r->scan, r->chunk, r->blocks,
+					(unsigned long long) r->time);
+			break;
+		case CSCAN_TRACE_STATE_HELPER:
+			fprintf(out, " helper %d%s", r->other, r->flag ? " waiting" : "");
+			number(out, "scan", r->scan);
+			number(out, "uses slot", r->slot);
+			break;
+		case CSCAN_TRACE_STATE_SLOT:
+			fprintf(out, " slot %d table %d chunk %u blocks %u stamp %llu%s%s%s%s", r->slot, r->other,
+					r->chunk, r->blocks, (unsigned long long) r->time,
+					r->flag & CSCAN_TRACE_SLOT_IN_FLIGHT ? " in flight" : "",
+					r->flag & CSCAN_TRACE_SLOT_FAILED ? " failed" : "",
+					r->flag & CSCAN_TRACE_SLOT_CHEAP ? " cheap" : "",
+					r->flag & CSCAN_TRACE_SLOT_HELD ? " held" : "");
+			number(out, "for scan", r->scan);
+			break;
+		case CSCAN_TRACE_STATE_LOAD:
+			fprintf(out, " slot %d load %llu end %u", r->slot, (unsigned long long) r->time, r->blocks);
+			break;
+		case CSCAN_TRACE_STATE_PIECES:
+			fprintf(out, " slot %d %s words %u+%u %016llx", r->slot, r->flag ? "coming" : "loaded",
+					r->chunk, r->blocks, (unsigned long long) r->time);
+			break;
+		default:
+			fprintf(out, " complete");
+			break;
+	}
+}
+
+static void
+describe_call(const CScanTraceRecord *r, FILE *out)
+{
+	static const char *const names[] = {
+		"limits", "add table", "remove table", "loadable", "register", "start", "again", "unwant",
+		"unregister", "stalled", "warm", "position", "join", "part", "choose", "handed out", "take",
+		"decide", "loaded", "drop", "useless", "release", "hold"
+	};
+
+	fprintf(out, "%s", names[r->kind - CSCAN_TRACE_LIMITS]);
+	switch (r->kind)
+	{
+		case CSCAN_TRACE_LIMITS:
+			fprintf(out, " budget %u room %u", r->chunk, r->blocks);
+			break;
+		case CSCAN_TRACE_ADD_TABLE:
+			fprintf(out, " chunk_blocks %u ->", r->blocks);
+			number(out, "table", r->other);
+			break;
+		case CSCAN_TRACE_REMOVE_TABLE:
+			number(out, "table", r->other);
+			break;
+		case CSCAN_TRACE_LOADABLE:
+			fprintf(out, " table %d: %s", r->other, r->flag ? "yes" : "no");
+			break;
+		case CSCAN_TRACE_REGISTER:
+			fprintf(out, " table %d policy %s blocks %u ranges %u ->", r->other,
+					NAME(policy_names, r->flag), r->blocks, r->count);
+			number(out, "scan", r->scan);
+			break;
+		case CSCAN_TRACE_AGAIN:
+			fprintf(out, " scan %d blocks %u ranges %u", r->scan, r->blocks, r->count);
+			break;
+		case CSCAN_TRACE_START:
+			fprintf(out, " scan %d -> chunk %u", r->scan, r->chunk);
+			break;
+		case CSCAN_TRACE_UNWANT:
+		case CSCAN_TRACE_POSITION:
+			fprintf(out, " scan %d chunk %u", r->scan, r->chunk);
+			break;
+		case CSCAN_TRACE_STALLED:
+		case CSCAN_TRACE_WARM:
+			fprintf(out, " scan %d: %s", r->scan, r->flag ? "yes" : "no");
+			break;
+		case CSCAN_TRACE_UNREGISTER:
+			fprintf(out, " scan %d", r->scan);
+			break;
+		case CSCAN_TRACE_JOIN:
+			fprintf(out, " scan %d ->", r->scan);
+			number(out, "helper", r->other);
+			break;
+		case CSCAN_TRACE_PART:
+			number(out, "helper", r->other);
+			break;
+		case CSCAN_TRACE_CHOOSE:
+		case CSCAN_TRACE_TAKE:
+			fprintf(out, " scan %d", r->scan);
+			number(out, "helper", r->other);
+			fprintf(out, " ->");
+			if (r->kind == CSCAN_TRACE_CHOOSE)
+				number(out, "slot", r->slot);
+			else if (!r->flag)
+				fprintf(out, " nothing");
+			if (r->kind == CSCAN_TRACE_CHOOSE ? r->slot != CSCAN_NONE : r->flag)
+				fprintf(out, " chunk %u", r->chunk);
+			break;
+		case CSCAN_TRACE_DECIDE:
+			fprintf(out, " -> %s", NAME(action_names, r->flag));
+			if (r->flag != CSCAN_ACT_NOTHING)
+			{
+				fprintf(out, " slot %d table %d chunk %u", r->slot, r->other, r->chunk);
+				number(out, "for scan", r->scan);
+			}
+			if (r->flag == CSCAN_ACT_LOAD)
+				fprintf(out, " blocks %u pieces %04x", r->blocks, r->count);
+			break;
+		case CSCAN_TRACE_LOADED:
+			fprintf(out, " slot %d took %llu%s%s", r->slot,
+					(unsigned long long) r->chunk | (unsigned long long) r->blocks << 32,
+					r->flag & CSCAN_TRACE_LOADED_FAILED ? " failed" : "",
+					r->flag & CSCAN_TRACE_LOADED_CHEAP ? " cheap" : "");
+			break;
+		case CSCAN_TRACE_USELESS:
+		case CSCAN_TRACE_RELEASE:
+		case CSCAN_TRACE_HOLD:
+			fprintf(out, " ->");
+			number(out, "slot", r->slot);
+			break;
+		default:
+			number(out, "slot", r->slot);
+			break;
+	}
+}
+
+static bool
+has_time(uint8_t kind)
+{
+	return kind == CSCAN_TRACE_REGISTER || kind == CSCAN_TRACE_AGAIN || kind == CSCAN_TRACE_CHOOSE ||
+		kind == CSCAN_TRACE_TAKE || kind == CSCAN_TRACE_DECIDE || kind == CSCAN_TRACE_LOADED;
+}
+
+static bool
+is_call(uint8_t kind)
+{
+	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_HOLD;
+}
+
+void
+replay_describe(const CScanTraceRecord *r, FILE *out)
+{
+	if (has_time(r->kind))
+		fprintf(out, "%14llu ", (unsigned long long) r->time);
+	else
+		fprintf(out, "%14s ", "");
+	if (is_call(r->kind))
+		describe_call(r, out);
+	else if (r->kind >= CSCAN_TRACE_STATE && r->kind <= CSCAN_TRACE_STATE_END)
+		describe_state(r, out);
+	else if (r->kind == CSCAN_TRACE_RANGES)
+		describe_ranges(r, out);
+	else if (r->kind == CSCAN_TRACE_LOST)
+		fprintf(out, "%llu records have been lost", (unsigned long long) r->time);
+	else if (r->kind == CSCAN_TRACE_END)
+		fprintf(out, "end");
+	else
+		fprintf(out, "unknown record %d", r->kind);
+	putc('\n', out);
+}
+
+/* ------------------------------------------------------------------
+ * Reading
+ * ------------------------------------------------------------------ */
+
+static bool
+read_header(FILE *in, CScanTraceHeader *header, Replay *replay)
+{
+	uint8_t		bytes[CSCAN_TRACE_HEADER_SIZE];
+
+	memset(replay, 0, sizeof(*replay));
+	if (fread(bytes, sizeof(bytes), 1, in) != 1)
+		replay->message = "the trace has no header";
+	else
+		replay->message = cscan_trace_decode_header(bytes, header);
+	if (replay->message == NULL &&
+		(header->max_scans > MAX_SCANS || header->max_slots > MAX_OTHERS ||
+		 header->max_helpers > MAX_OTHERS))
+		replay->message = "the trace is of a pool that is too large";
+	return replay->message == NULL;
+}
+
+/* False at the end of the file, or if that is in the middle of a record. */
+static bool
+read_record(FILE *in, CScanTraceRecord *r, Replay *replay)
+{
+	uint8_t		bytes[CSCAN_TRACE_RECORD_SIZE];
+	size_t		got = fread(bytes, 1, sizeof(bytes), in);
+
+	if (got != sizeof(bytes))
+	{
+		replay->no_end = (got == 0);
+		replay->message = got == 0 ? "the trace has no end: it is being written, or whoever wrote it died" :
+			"the trace ends within a record";
+		return false;
+	}
+	cscan_trace_decode(bytes, r);
+	replay->context[replay->records++ % REPLAY_CONTEXT] = *r;
+	return true;
+}
+
+/* Whatever ended the reading. */
+static ReplayOutcome
+ended(const Replay *replay)
+{
+	return replay->no_end || replay->lost > 0 ? REPLAY_INCOMPLETE : REPLAY_BROKEN;
+}
+
+ReplayOutcome
+replay_print(FILE *in, FILE *out, Replay *replay)
+{
+	CScanTraceHeader header;
+	CScanTraceRecord r;
+
+	if (!read_header(in, &header, replay))
+		return REPLAY_BROKEN;
+	fprintf(out, "version %d: %d scans, %d slots, %d helpers\n", CSCAN_TRACE_VERSION,
+			header.max_scans, header.max_slots, header.max_helpers);
+	while (read_record(in, &r, replay))
+	{
+		replay_describe(&r, out);
+		if (r.kind == CSCAN_TRACE_END)
+			return REPLAY_SAME;
+	}
+	return ended(replay);
+}
+
+/* ------------------------------------------------------------------
+ * Calls
+ * ------------------------------------------------------------------ */
+
+static bool
+is_scan(const CScanPool *pool, int scan)
+{
+	return scan >= 0 && scan < pool->state->max_scans && pool->scans[scan].table != CSCAN_NONE;
+}
+
+static bool
+is_table(const CScanPool *pool, int table)
+{
+	return table >= 0 && table < pool->state->max_scans && pool->tables[table].used;
+}
+
+static bool
+is_slot(const CScanPool *pool, int slot)
+{
+	return slot >= 0 && slot < pool->state->max_slots;
+}
+
+static bool
+is_helper(const CScanPool *pool, int helper)
+{
+	return helper >= 0 && helper < pool->state->max_helpers && pool->helpers[helper].used;
+}
+
+/* An interest that the table can have. */
+static bool
+is_interest(const CScanPool *pool, int table, const CScanTraceRecord *r, const CScanRange *ranges)
+{
+	uint32_t	last = 0;
+
+	if (r->blocks > 0 && (r->blocks - 1) / pool->tables[table].chunk_blocks >= CSCAN_MAX_CHUNKS)
+		return false;
+	for (uint32_t n = 0; n < r->count; n++)
+	{
+		if (ranges[n].first < last || ranges[n].first >= ranges[n].end || ranges[n].end > r->blocks)
+			return false;
+		last = ranges[n].end;
+	}
+	return true;
+}
+
+/* Can this call be made? */
+static bool
+is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
+{
+	switch (r->kind)
+	{
+		case CSCAN_TRACE_ADD_TABLE:
+			return r->blocks > 0;
+		case CSCAN_TRACE_REMOVE_TABLE:
+		case CSCAN_TRACE_LOADABLE:
+			return is_table(pool, r->other);
+		case CSCAN_TRACE_REGISTER:
+			return is_table(pool, r->other) && r->flag < CSCAN_NPOLICIES &&
+				is_interest(pool, r->other, r, ranges);
+		case CSCAN_TRACE_AGAIN:
+			return is_scan(pool, r->scan) && is_interest(pool, pool->scans[r->scan].table, r, ranges);
+		case CSCAN_TRACE_START:
+		case CSCAN_TRACE_UNWANT:
+		case CSCAN_TRACE_UNREGISTER:
+		case CSCAN_TRACE_STALLED:
+		case CSCAN_TRACE_WARM:
+		case CSCAN_TRACE_POSITION:
+		case CSCAN_TRACE_JOIN:
+			return is_scan(pool, r->scan);
+		case CSCAN_TRACE_PART:
+			return is_helper(pool, r->other);
+		case CSCAN_TRACE_CHOOSE:
+		case CSCAN_TRACE_TAKE:
+			return is_scan(pool, r->scan) &&
+				(r->other == CSCAN_NONE ||
+				 (is_helper(pool, r->other) && pool->helpers[r->other].scan == r->scan));
+		case CSCAN_TRACE_HANDED_OUT:
+		case CSCAN_TRACE_DROP:
+			return is_slot(pool, r->slot);
+		case CSCAN_TRACE_LOADED:
+			return is_slot(pool, r->slot) && pool->slots[r->slot].table != CSCAN_NONE;
+		default:
+			return true;
+	}
+}
+
+/* Make it.  Does it decide anything? */
+static bool
+call(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
+{
+	CScanAction act;
+	uint32_t	chunk;
+
+	switch (r->kind)
+	{
+		case CSCAN_TRACE_LIMITS:
+			cscan_pool_set_limits(pool, r->chunk, r->blocks);
+			return false;
+		case CSCAN_TRACE_ADD_TABLE:
+			cscan_pool_add_table(pool, r->blocks);
+			return true;
+		case CSCAN_TRACE_REMOVE_TABLE:
+			cscan_pool_remove_table(pool, r->other);
+			return false;
+		case CSCAN_TRACE_LOADABLE:
+			cscan_pool_set_loadable(pool, r->other, r->flag != 0);
+			return false;
+		case CSCAN_TRACE_REGISTER:
+			cscan_pool_register(pool, r->other, (CScanPolicyId) r->flag, r->blocks, ranges, r->count, r->time);
+			return true;
+		case CSCAN_TRACE_START:
+			cscan_pool_start(pool, r->scan);
+			return true;
+		case CSCAN_TRACE_AGAIN:
+			cscan_pool_again(pool, r->scan, r->blocks, ranges, r->count, r->time);
+			return false;
+		case CSCAN_TRACE_UNWANT:
+			cscan_pool_unwant(pool, r->scan, r->chunk);
+			return false;
+		case CSCAN_TRACE_UNREGISTER:
+			cscan_pool_unregister(pool, r->scan);
+			return false;
+		case CSCAN_TRACE_STALLED:
+			cscan_pool_set_stalled(pool, r->scan, r->flag != 0);
+			return false;
+		case CSCAN_TRACE_WARM:
+			cscan_pool_set_warm(pool, r->scan, r->flag != 0);
+			return false;
+		case CSCAN_TRACE_POSITION:
+			cscan_pool_set_position(pool, r->scan, r->chunk);
+			return false;
+		case CSCAN_TRACE_JOIN:
+			cscan_pool_join(pool, r->scan);
+			return true;
+		case CSCAN_TRACE_PART:
+			cscan_pool_part(pool, r->other);
+			return false;
+		case CSCAN_TRACE_CHOOSE:
+			cscan_pool_choose(pool, r->scan, r->other, r->time);
+			return true;
+		case CSCAN_TRACE_HANDED_OUT:
+			cscan_pool_handed_out(pool, r->slot);
+			return false;
+		case CSCAN_TRACE_TAKE:
+			cscan_pool_take(pool, r->scan, r->other, r->time, &chunk);
+			return true;
+		case CSCAN_TRACE_DECIDE:
+			cscan_pool_decide(pool, r->time, &act);
+			return true;
+		case CSCAN_TRACE_LOADED:
+			cscan_pool_loaded(pool, r->slot, r->time, r->chunk | (uint64_t) r->blocks << 32,
+							  r->flag & CSCAN_TRACE_LOADED_FAILED, r->flag & CSCAN_TRACE_LOADED_CHEAP);
+			return false;
+		case CSCAN_TRACE_DROP:
+			cscan_pool_drop(pool, r->slot);
+			return false;
+		case CSCAN_TRACE_USELESS:
+			cscan_pool_useless(pool);
+			return true;
+		case CSCAN_TRACE_RELEASE:
+			cscan_pool_release(pool);
+			return true;
+		default:
+			cscan_pool_hold(pool);
+			return true;
+	}
+}
+
+static bool
+equal(const CScanTraceRecord *a, const CScanTraceRecord *b)
+{
+	return a->kind == b->kind && a->flag == b->flag && a->count == b->count && a->scan == b->scan &&
+		a->time == b->time && a->other == b->other && a->slot == b->slot && a->chunk == b->chunk &&
+		a->blocks == b->blocks;
+}
+
+/* ------------------------------------------------------------------
+ * Replay
+ * ------------------------------------------------------------------ */
+
+/* The ranges that follow a record; false if they do not. */
+static bool
+read_ranges(FILE *in, uint32_t nranges, CScanRange *ranges, Replay *replay)
+{
+	uint32_t	n = 0;
+
+	while (n < nranges)
+	{
+		CScanTraceRecord r;
+		CScanRange	some[3];
+		uint32_t	nsome;
+
+		if (!read_record(in, &r, replay))
+			return false;
+		if (r.kind == CSCAN_TRACE_LOST)
+		{
+			replay->lost = r.time;
+			return false;
+		}
+		nsome = r.kind == CSCAN_TRACE_RANGES ? cscan_trace_get_ranges(&r, some) : 0;
+		if (nsome == 0 || nsome > nranges - n)
+		{
+			replay->message = "ranges are missing";
+			return false;
+		}
+		memcpy(ranges + n, some, sizeof(CScanRange) * nsome);
+		n += nsome;
+	}
+	return true;
+}
+
+/* The state that the trace begins with. */
+static bool
+read_state(FILE *in, CScanPool *pool, Replay *replay)
+{
+	CScanTraceRecord r = {.kind = 0};
+	int			scan = CSCAN_NONE;
+
+	while (r.kind != CSCAN_TRACE_STATE_END)
+	{
+		if (!read_record(in, &r, replay))
+			return false;
+		if (replay->records == 1 && r.kind != CSCAN_TRACE_STATE)
+			replay->message = "the trace does not begin with a state";
+		else
+			replay->message = cscan_trace_restore(pool, &r, &scan);
+		if (replay->message != NULL)
+			return false;
+	}
+	return true;
+}
+
+static ReplayOutcome
+play(FILE *in, Player *player, Replay *replay)
+{
+	static CScanRange ranges[CSCAN_MAX_RANGES];
+	CScanTraceRecord *r = &replay->recorded;
+
+	if (!read_state(in, &player->pool, replay))
+		return ended(replay);
+	player->pool.record = catch_record;
+	player->pool.state->traced = true;
+	while (read_record(in, r, replay))
+	{
+		bool		has_ranges = r->kind == CSCAN_TRACE_REGISTER || r->kind == CSCAN_TRACE_AGAIN;
+
+		if (r->kind == CSCAN_TRACE_END)
+			return REPLAY_SAME;
+		if (r->kind == CSCAN_TRACE_LOST)
+		{
+			replay->lost = r->time;
+			return REPLAY_INCOMPLETE;
+		}
+		if (!is_call(r->kind))
+		{
+			replay->message = "a record that does not belong there";
+			return REPLAY_BROKEN;
+		}
+		if (has_ranges && r->count > CSCAN_MAX_RANGES)
+		{
+			replay->message = "too many ranges";
+			return REPLAY_BROKEN;
+		}
+		if (has_ranges && !read_ranges(in, r->count, ranges, replay))
+			return ended(replay);
+		if (!is_possible(&player->pool, r, ranges))
+		{
+			replay->message = "a call that cannot be made";
+			return REPLAY_BROKEN;
+		}
+		player->nleft = 0;
+		replay->events++;
+		replay->decisions += call(&player->pool, r, ranges);
+		replay->replayed = player->left;
+		if (player->nleft != 1 || !equal(r, &player->left))
+			return REPLAY_DIFFERS;
+	}
+	return ended(replay);
+}
+
+ReplayOutcome
+replay_run(FILE *in, Replay *replay)
+{
+	CScanTraceHeader header;
+	Player		player = {.nleft = 0};
+	void	   *memory;
+	ReplayOutcome outcome;
+
+	if (!read_header(in, &header, replay))
+		return REPLAY_BROKEN;
+	memory = calloc(1, cscan_pool_size(header.max_scans, header.max_slots, header.max_helpers));
+	if (memory == NULL)
+	{
+		replay->message = "there is not enough memory for a pool of that size";
+		return REPLAY_BROKEN;
+	}
+	cscan_pool_attach(&player.pool, memory, header.max_scans, header.max_slots, header.max_helpers);
+	cscan_pool_init(&player.pool, header.max_scans, header.max_slots, header.max_helpers);
+	outcome = play(in, &player, replay);
+	free(memory);
+	return outcome;
+}
+
+int
+replay_report(ReplayOutcome outcome, const Replay *replay, FILE *out)
+{
+	uint64_t	first = replay->records > REPLAY_CONTEXT ? replay->records - REPLAY_CONTEXT : 0;
+
+	if (outcome == REPLAY_DIFFERS || (outcome == REPLAY_BROKEN && replay->records > 0))
+	{
+		fprintf(out, "before that:\n");
+		for (uint64_t i = first; i < replay->records; i++)
+			replay_describe(&replay->context[i % REPLAY_CONTEXT], out);
+	}
+	switch (outcome)
+	{
+		case REPLAY_SAME:
+			fprintf(out, "%llu events, %llu decisions, all the same\n",
+					(unsigned long long) replay->events, (unsigned long long) replay->decisions);
+			return 0;
+		case REPLAY_DIFFERS:
+			fprintf(out, "event %llu differs: recorded\n", (unsigned long long) replay->events);
+			replay_describe(&replay->recorded, out);
+			fprintf(out, "replayed\n");
+			replay_describe(&replay->replayed, out);
+			return 1;
+		case REPLAY_INCOMPLETE:
+			fprintf(out, "%llu events, %llu decisions, all the same so far; ",
+					(unsigned long long) replay->events, (unsigned long long) replay->decisions);
+			if (replay->lost > 0)
+				fprintf(out, "then %llu records have been lost\n", (unsigned long long) replay->lost);
+			else
+				fprintf(out, "%s\n", replay->message);
+			return 2;
+		default:
+			fprintf(out, "record %llu: %s\n", (unsigned long long) replay->records, replay->message);
+			return 2;
+	}
+}

@@ -1,0 +1,610 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_trace.c
+ *		A trace of any calls replays with the same decisions; one that was
+ *		changed does not; one that is damaged does no harm.
+ *
+ * The calls are random ones, in no sensible order, on a small pool: whatever
+ * a caller may do.  They begin before the trace does, so that it has a state to
+ * tell.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _POSIX_C_SOURCE 200809L /* fmemopen */
+
+#include "harness.h"
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SCANS		8
+#define SLOTS		6
+#define BUDGET		96
+#define RUNS		40
+#define CALLS		1500
+#define CHANGES		2000
+
+/* What has been recorded, as a file. */
+static uint8_t *trace;
+static size_t length;
+static size_t size;
+static uint64_t kinds[256];
+
+static void
+append(const void *bytes, size_t n)
+{
+	if (length + n > size)
+	{
+		size = 2 * (length + n);
+		trace = realloc(trace, size);
+		if (trace == NULL)
+			abort();
+	}
+	memcpy(trace + length, bytes, n);
+	length += n;
+}
+
+static void
+put(void *arg, const CScanTraceRecord *r)
+{
+	uint8_t		bytes[CSCAN_TRACE_RECORD_SIZE];
+
+	(void) arg;
+	kinds[r->kind]++;
+	cscan_trace_encode(r, bytes);
+	append(bytes, sizeof(bytes));
+}
+
+static void
+record(const CScanPool *pool, const CScanTraceRecord *r)
+{
+	(void) pool;
+	put(NULL, r);
+}
+
+static void
+begin_trace(CScanPool *pool)
+{
+	CScanTraceHeader header = {pool->state->max_scans, pool->state->max_slots, pool->state->max_helpers};
+	uint8_t		bytes[CSCAN_TRACE_HEADER_SIZE];
+
+	length = 0;
+	cscan_trace_encode_header(&header, bytes);
+	append(bytes, sizeof(bytes));
+	cscan_trace_save(pool, put, NULL);
+	pool->record = record;
+	pool->state->traced = true;
+}
+
+static void
+end_trace(CScanPool *pool)
+{
+	CScanTraceRecord end = {.kind = CSCAN_TRACE_END};
+
+	pool->state->traced = false;
+	put(NULL, &end);
+}
+
+static ReplayOutcome
+replay_bytes(const void *bytes, size_t n, Replay *replay)
+{
+	FILE	   *in = fmemopen((void *) bytes, n, "rb");
+	ReplayOutcome outcome;
+
+	if (in == NULL)
+		abort();
+	outcome = replay_run(in, replay);
+	fclose(in);
+	return outcome;
+}
+
+static size_t
+nrecords(void)
+{
+	return (length - CSCAN_TRACE_HEADER_SIZE) / CSCAN_TRACE_RECORD_SIZE;
+}
+
+static uint8_t *
+record_at(size_t n)
+{
+	return trace + CSCAN_TRACE_HEADER_SIZE + n * CSCAN_TRACE_RECORD_SIZE;
+}
+
+/* ------------------------------------------------------------------
+ * Random calls
+ * ------------------------------------------------------------------ */
+
+/* One of those entries of 0..n - 1 that are there, or none. */
+static int
+pick(CScanPool *pool, Random *random, int n, bool (*is_there) (const CScanPool *pool, int i))
+{
+	int			i = (int) random_below(random, (uint32_t) n);
+
+	return is_there(pool, i) ? i : CSCAN_NONE;
+}
+
+static bool
+table_used(const CScanPool *pool, int i)
+{
+	return pool->tables[i].used;
+}
+
+static bool
+scan_used(const CScanPool *pool, int i)
+{
+	return pool->scans[i].table != CSCAN_NONE;
+}
+
+static bool
+helper_used(const CScanPool *pool, int i)
+{
+	return pool->helpers[i].used;
+}
+
+static bool
+slot_in_flight(const CScanPool *pool, int i)
+{
+	return pool->slots[i].table != CSCAN_NONE && pool->slots[i].in_flight;
+}
+
+static bool
+slot_used(const CScanPool *pool, int i)
+{
+	return pool->slots[i].table != CSCAN_NONE && !pool->slots[i].in_flight;
+}
+
+/* An interest in a table of so many blocks; returns the number of ranges. */
+static uint32_t
+make_ranges(Random *random, uint32_t nblocks, CScanRange *ranges)
+{
+	uint32_t	n = 0;
+	uint32_t	gap = 1 + random_below(random, 60);
+
+	if (random_chance(random, 30))
+	{
+		ranges[0] = (CScanRange) {0, nblocks};
+		return 1;
+	}
+	for (uint32_t b = random_below(random, gap); b < nblocks && n < 20; n++)
+	{
+		uint32_t	end = b + 1 + random_below(random, 30);
+
+		ranges[n] = (CScanRange) {b, end < nblocks ? end : nblocks};
+		b = end + 1 + random_below(random, gap);
+	}
+	return n;
+}
+
+static void
+table_call(CScanPool *pool, Random *random)
+{
+	int			table = pick(pool, random, SCANS, table_used);
+
+	if (table == CSCAN_NONE)
+	{
+		table = cscan_pool_add_table(pool, 1 + random_below(random, random_chance(random, 20) ? 900 : 12));
+		if (table != CSCAN_NONE)
+			cscan_pool_set_loadable(pool, table, true);
+	}
+	else if (random_chance(random, 30))
+		cscan_pool_set_loadable(pool, table, random_chance(random, 80));
+	else if (pool->tables[table].nscans == 0 && random_chance(random, 20))
+		cscan_pool_remove_table(pool, table);
+	else if (random_chance(random, 3))
+		cscan_pool_set_limits(pool, BUDGET / 2 + random_below(random, BUDGET),
+							  BUDGET * 3 / 2 + random_below(random, BUDGET));
+}
+
+static void
+new_scan(CScanPool *pool, Random *random, uint64_t now)
+{
+	int			table = pick(pool, random, SCANS, table_used);
+	uint32_t	nblocks = 1 + random_below(random, 300);
+	CScanRange	ranges[20];
+	uint32_t	nranges;
+	int			scan;
+
+	if (table == CSCAN_NONE || pool->tables[table].chunk_blocks > BUDGET)
+		return;
+	nranges = make_ranges(random, nblocks, ranges);
+	scan = cscan_pool_register(pool, table, (CScanPolicyId) random_below(random, CSCAN_NPOLICIES),
+							   nblocks, ranges, nranges, now);
+	if (scan == CSCAN_NONE)
+		return;
+	if (random_chance(random, 30))
+		cscan_pool_unwant(pool, scan, random_below(random, pool->scans[scan].nchunks));
+	cscan_pool_start(pool, scan);
+}
+
+static void
+scan_call(CScanPool *pool, Random *random, uint64_t now)
+{
+	int			scan = pick(pool, random, SCANS, scan_used);
+	int			helper = pick(pool, random, MAX_HELPERS, helper_used);
+	CScanRange	ranges[20];
+	uint32_t	chunk;
+
+	if (scan == CSCAN_NONE)
+	{
+		new_scan(pool, random, now);
+		return;
+	}
+	if (helper != CSCAN_NONE && random_chance(random, 10))
+	{
+		cscan_pool_part(pool, helper);
+		return;
+	}
+	if (helper != CSCAN_NONE && pool->helpers[helper].scan != scan)
+		helper = CSCAN_NONE;
+	switch (random_below(random, 40))
+	{
+		case 0:
+			cscan_pool_set_stalled(pool, scan, true);
+			break;
+		case 1:
+			cscan_pool_set_warm(pool, scan, random_chance(random, 50));
+			break;
+		case 2:
+			cscan_pool_join(pool, scan);
+			break;
+		case 3:
+			if (pool->scans[scan].nchunks > 0)
+				cscan_pool_set_position(pool, scan, random_below(random, pool->scans[scan].nchunks));
+			break;
+		case 4:
+			cscan_pool_again(pool, scan, pool->scans[scan].nblocks, ranges,
+							 make_ranges(random, pool->scans[scan].nblocks, ranges), now);
+			cscan_pool_start(pool, scan);
+			break;
+		case 5:
+			cscan_pool_again(pool, scan, pool->scans[scan].nblocks, NULL, 0, now);
+			break;
+		case 6:
+		case 7:
+			(void) cscan_pool_take(pool, scan, helper, now, &chunk);
+			break;
+		default:
+			if (pool->scans[scan].needed == 0 || random_chance(random, 1))
+				cscan_pool_unregister(pool, scan);
+			else
+			{
+				int			slot = cscan_pool_choose(pool, scan, helper, now);
+
+				if (slot != CSCAN_NONE && pool->slots[slot].trigger == scan)
+					cscan_pool_handed_out(pool, slot);
+			}
+			break;
+	}
+}
+
+static void
+manager_call(CScanPool *pool, Random *random, uint64_t now)
+{
+	CScanAction act;
+	int			slot;
+
+	switch (random_below(random, 12))
+	{
+		case 0:
+			slot = cscan_pool_useless(pool);
+			if (slot != CSCAN_NONE)
+				cscan_pool_drop(pool, slot);
+			break;
+		case 1:
+			(void) cscan_pool_release(pool);
+			break;
+		case 2:
+			(void) cscan_pool_hold(pool);
+			break;
+		case 3:
+			slot = pick(pool, random, SLOTS, slot_used);
+			if (slot != CSCAN_NONE && random_chance(random, 5))
+				cscan_pool_drop(pool, slot);
+			break;
+		case 4:
+		case 5:
+		case 6:
+		case 7:
+			slot = pick(pool, random, SLOTS, slot_in_flight);
+			if (slot != CSCAN_NONE)
+				cscan_pool_loaded(pool, slot, now, random_chance(random, 5) ? 0 : 500 + random_below(random, 1000),
+								  random_chance(random, 5), random_chance(random, 20));
+			break;
+		default:
+			cscan_pool_decide(pool, now, &act);
+			break;
+	}
+}
+
+/* Calls with a trace from the middle on; what is in the pool before is random, too. */
+static void
+record_calls(uint64_t seed, int ncalls)
+{
+	CScanPool  *pool = pool_create(SCANS, SLOTS, BUDGET);
+	Random		random = {seed};
+	uint64_t	now = 1000;
+	int			begin = (int) random_below(&random, (uint32_t) ncalls / 2);
+
+	cscan_pool_set_limits(pool, BUDGET, BUDGET * 7 / 4);
+	for (int i = 0; i < ncalls; i++)
+	{
+		uint32_t	what = random_below(&random, 100);
+
+		if (i == begin)
+			begin_trace(pool);
+		now += random_below(&random, 200);
+		if (what < 5)
+			table_call(pool, &random);
+		else if (what < 55)
+			scan_call(pool, &random, now);
+		else
+			manager_call(pool, &random, now);
+	}
+	end_trace(pool);
+	pool_free(pool);
+}
+
+/* ------------------------------------------------------------------
+ * Tests
+ * ------------------------------------------------------------------ */
+
+static void
+test_bytes(void)
+{
+	static const uint8_t expected[] = {
+		49, 3, 2, 1, 0xff, 0xff, 0xff, 0xff, 8, 7, 6, 5, 4, 3, 2, 1,
+		4, 3, 2, 1, 0xfe, 0xff, 0xff, 0xff, 0x44, 0x33, 0x22, 0x11, 0xdd, 0xcc, 0xbb, 0xaa
+	};
+	CScanTraceRecord r = {.kind = CSCAN_TRACE_DECIDE,.flag = 3,.count = 0x0102,.scan = -1,
+		.time = UINT64_C(0x0102030405060708),.other = 0x01020304,.slot = -2,.chunk = 0x11223344,
+	.blocks = 0xaabbccdd};
+	CScanTraceRecord back;
+	uint8_t		bytes[CSCAN_TRACE_RECORD_SIZE];
+
+	cscan_trace_encode(&r, bytes);
+	ok(sizeof(expected) == sizeof(bytes) && memcmp(bytes, expected, sizeof(bytes)) == 0,
+	   "a record has these bytes");
+	cscan_trace_decode(bytes, &back);
+	ok(back.kind == r.kind && back.flag == r.flag && back.count == r.count && back.scan == r.scan &&
+	   back.time == r.time && back.other == r.other && back.slot == r.slot && back.chunk == r.chunk &&
+	   back.blocks == r.blocks, "and comes back as it was");
+}
+
+static void
+test_same(void)
+{
+	int			same = 0;
+	uint64_t	decisions = 0;
+	int			missing = 0;
+	Replay		replay;
+
+	memset(kinds, 0, sizeof(kinds));
+	for (int i = 0; i < RUNS; i++)
+	{
+		ReplayOutcome outcome;
+
+		record_calls((uint64_t) i, CALLS);
+		outcome = replay_bytes(trace, length, &replay);
+		same += outcome == REPLAY_SAME;
+		decisions += replay.decisions;
+		if (outcome != REPLAY_SAME)
+		{
+			note("seed %d", i);
+			replay_report(outcome, &replay, stdout);
+		}
+	}
+	is_int(same, RUNS, "traces that begin in the middle replay with the same decisions");
+	note("%llu decisions", (unsigned long long) decisions);
+	for (int kind = CSCAN_TRACE_LIMITS; kind <= CSCAN_TRACE_HOLD; kind++)
+	{
+		if (kinds[kind] == 0)
+			note("no record of kind %d", kind);
+		missing += kinds[kind] == 0;
+	}
+	for (int kind = CSCAN_TRACE_STATE; kind <= CSCAN_TRACE_STATE_END; kind++)
+	{
+		if (kinds[kind] == 0)
+			note("no record of kind %d", kind);
+		missing += kinds[kind] == 0;
+	}
+	is_int(missing, 0, "records of every kind were among them");
+}
+
+/* The state that is restored tells itself as it was told. */
+static void
+test_state(void)
+{
+	CScanPool  *pool = pool_create(SCANS, SLOTS, BUDGET);
+	uint8_t    *first;
+	size_t		told = 0;
+	int			scan = CSCAN_NONE;
+	const char *wrong = NULL;
+
+	record_calls(4711, CALLS);
+	while (wrong == NULL)
+	{
+		CScanTraceRecord r;
+
+		cscan_trace_decode(record_at(told++), &r);
+		wrong = cscan_trace_restore(pool, &r, &scan);
+		if (r.kind == CSCAN_TRACE_STATE_END)
+			break;
+	}
+	ok(wrong == NULL, "a state is restored");
+	told *= CSCAN_TRACE_RECORD_SIZE;
+	first = malloc(told);
+	if (first == NULL)
+		abort();
+	memcpy(first, record_at(0), told);
+	begin_trace(pool);
+	ok(length == CSCAN_TRACE_HEADER_SIZE + told && memcmp(first, record_at(0), told) == 0,
+	   "and is told in the same words");
+	note("%zu bytes", told);
+	free(first);
+	pool_free(pool);
+}
+
+/* Change what was decided, one field of one record at a time. */
+static void
+test_changed(void)
+{
+	static const struct
+	{
+		CScanTraceKind kind;
+		int			place;		/* byte of the record that is changed */
+		const char *what;
+	}			changes[] = {
+		{CSCAN_TRACE_DECIDE, 1, "what is done"},
+		{CSCAN_TRACE_DECIDE, 2, "the pieces of a load"},
+		{CSCAN_TRACE_DECIDE, 4, "whom it is for"},
+		{CSCAN_TRACE_DECIDE, 20, "the slot"},
+		{CSCAN_TRACE_DECIDE, 24, "the chunk"},
+		{CSCAN_TRACE_DECIDE, 28, "the number of blocks"},
+		{CSCAN_TRACE_CHOOSE, 20, "a choice"},
+		{CSCAN_TRACE_TAKE, 24, "a chunk that was taken"},
+		{CSCAN_TRACE_START, 24, "where a scan begins"},
+		{CSCAN_TRACE_REGISTER, 4, "a scan's place"},
+		{CSCAN_TRACE_JOIN, 16, "a helper's place"},
+		{CSCAN_TRACE_ADD_TABLE, 16, "a table's place"},
+		{CSCAN_TRACE_USELESS, 20, "what is useless"},
+		{CSCAN_TRACE_RELEASE, 20, "what is released"},
+		{CSCAN_TRACE_HOLD, 20, "what is held"},
+	};
+
+	record_calls(1, 4 * CALLS);
+	for (size_t c = 0; c < sizeof(changes) / sizeof(changes[0]); c++)
+	{
+		int			tried = 0;
+		int			found = 0;
+		Replay		replay;
+
+		for (size_t i = 0; i < nrecords() && tried < 5; i++)
+		{
+			uint8_t    *r = record_at(i);
+			size_t		ranges = r[0] == CSCAN_TRACE_REGISTER ? (r[2] + 2) / 3 : 0;
+
+			if (r[0] != changes[c].kind || (changes[c].place == 2 && r[1] != CSCAN_ACT_LOAD))
+				continue;
+			tried++;
+			r[changes[c].place] ^= 1;
+			found += replay_bytes(trace, length, &replay) == REPLAY_DIFFERS &&
+				replay.records == i + 1 + ranges;
+			r[changes[c].place] ^= 1;
+		}
+		ok(tried > 0 && found == tried, "%s: a change is found", changes[c].what);
+	}
+}
+
+static void
+expect(const uint8_t *bytes, size_t n, ReplayOutcome outcome, const char *word, const char *what)
+{
+	Replay		replay;
+	ReplayOutcome got = replay_bytes(bytes, n, &replay);
+
+	if (!ok(got == outcome && replay.message != NULL && strstr(replay.message, word) != NULL, "%s", what))
+		note("outcome %d: %s", (int) got, replay.message ? replay.message : "");
+}
+
+static void
+test_damaged(void)
+{
+	CScanTraceRecord lost = {.kind = CSCAN_TRACE_LOST,.time = 17};
+	uint8_t		bytes[CSCAN_TRACE_RECORD_SIZE];
+	size_t		middle;
+	Replay		replay;
+	Random		random = {99};
+	int			done = 0;
+
+	record_calls(2, CALLS);
+	middle = CSCAN_TRACE_HEADER_SIZE + nrecords() * 3 / 4 * CSCAN_TRACE_RECORD_SIZE;
+	expect(trace, 10, REPLAY_BROKEN, "no header", "a file without a header");
+	expect(trace, length - 5, REPLAY_BROKEN, "within a record", "a file that ends within a record");
+	expect(trace, length - CSCAN_TRACE_RECORD_SIZE, REPLAY_INCOMPLETE, "no end", "a file without an end");
+	trace[3] ^= 1;
+	expect(trace, length, REPLAY_BROKEN, "not a trace", "a file that is no trace");
+	trace[3] ^= 1;
+	trace[8] ^= 2;
+	expect(trace, length, REPLAY_BROKEN, "another version", "a file of another version");
+	trace[8] ^= 2;
+	trace[28] ^= 4;
+	expect(trace, length, REPLAY_BROKEN, "other limits", "a file made with other limits");
+	trace[28] ^= 4;
+	trace[19] = 0x7f;
+	expect(trace, length, REPLAY_BROKEN, "too large", "a file of a pool that is too large");
+	trace[19] = 0;
+
+	while (record_at(middle / CSCAN_TRACE_RECORD_SIZE - 2)[0] == CSCAN_TRACE_RANGES)
+		middle += CSCAN_TRACE_RECORD_SIZE;
+	cscan_trace_encode(&lost, bytes);
+	memcpy(record_at(middle / CSCAN_TRACE_RECORD_SIZE - 2), bytes, sizeof(bytes));
+	ok(replay_bytes(trace, length, &replay) == REPLAY_INCOMPLETE && replay.lost == 17,
+	   "a file with lost records is the same up to there");
+
+	/* Whatever is in it, nothing goes out of bounds. */
+	for (int i = 0; i < CHANGES; i++)
+	{
+		size_t		place;
+		uint8_t		before;
+
+		if (i % 40 == 0)
+			record_calls((uint64_t) i, CALLS / 4);
+		place = CSCAN_TRACE_HEADER_SIZE + random_next(&random) % (length - CSCAN_TRACE_HEADER_SIZE);
+		before = trace[place];
+		trace[place] = (uint8_t) random_next(&random);
+		(void) replay_bytes(trace, length, &replay);
+		trace[place] = before;
+		done++;
+	}
+	is_int(done, CHANGES, "files with a changed byte are read without harm");
+}
+
+static void
+test_print(void)
+{
+	char		text[4096] = "";
+	Replay		replay;
+	FILE	   *in;
+	FILE	   *out = fmemopen(text, sizeof(text) - 1, "w");
+	CScanPool  *pool = pool_create(SCANS, SLOTS, BUDGET);
+	int			table;
+	int			scan;
+	CScanAction act;
+
+	begin_trace(pool);
+	table = table_add(pool, 8);
+	scan = scan_all(pool, table, CSCAN_POLICY_RELEVANCE, 40, 100);
+	cscan_pool_start(pool, scan);
+	(void) cscan_pool_choose(pool, scan, CSCAN_NONE, 110);
+	cscan_pool_decide(pool, 120, &act);
+	end_trace(pool);
+	pool_free(pool);
+
+	in = fmemopen(trace, length, "rb");
+	if (in == NULL || out == NULL)
+		abort();
+	ok(replay_print(in, out, &replay) == REPLAY_SAME, "a trace is printed");
+	fclose(in);
+	fclose(out);
+	ok(strstr(text, "version 1: 8 scans, 6 slots, 16 helpers\n") != NULL &&
+	   strstr(text, " add table chunk_blocks 8 -> table 0\n") != NULL &&
+	   strstr(text, "           100 register table 0 policy relevance blocks 40 ranges 1 -> scan 0\n") != NULL &&
+	   strstr(text, " ranges 0..39\n") != NULL &&
+	   strstr(text, "           110 choose scan 0 helper none -> slot none\n") != NULL &&
+	   strstr(text, "           120 decide -> load slot 0 table 0 chunk 0 for scan 0 blocks 8 pieces ") != NULL,
+	   "with a line for each record");
+}
+
+void
+test_trace(void)
+{
+	test_bytes();
+	test_same();
+	test_state();
+	test_changed();
+	test_damaged();
+	test_print();
+	free(trace);
+	trace = NULL;
+	length = size = 0;
+}

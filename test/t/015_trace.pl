@@ -1,0 +1,230 @@
+# A trace of what the server decides (cscan.trace, doc/trace.md), begun while scans
+# run, replays with the same decisions.  It never overwrites a file, is for
+# superusers only, and whatever becomes of it the queries do not notice.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+my $rows = 40000;
+my $right = "$rows|" . $rows * ($rows + 1) / 2;
+
+### The program
+
+my $build = PostgreSQL::Test::Utils::tempdir();
+my $made;
+{
+	# The compiler needs no sanitizer's library.
+	local $ENV{LD_PRELOAD};
+	delete $ENV{LD_PRELOAD};
+	$made = system('make', '-s', '-C', "$FindBin::RealBin/../policy", "BUILD=$build", 'replay');
+}
+is($made, 0, 'replay is built');
+
+my $node = new_node('trace', conf => "cscan.max_scans = 24\n");
+my $data = $node->data_dir;
+make_table($node, $_, $rows) foreach qw(t u);
+wait_for_abm($node);
+
+# replay(FILE [, OPTION ...]): exit status and what it says.
+sub replay
+{
+	my ($file, @options) = @_;
+	my ($out, $err) = ('', '');
+	my $run = IPC::Run::start([ "$build/replay", @options, "$data/$file" ], '>', \$out, '2>', \$err,
+		IPC::Run::timeout($CScanTest::limit));
+	$run->finish;
+	return ($run->result(0), $out . $err);
+}
+
+sub wait_for_log
+{
+	my ($pattern) = @_;
+	my $until = time + $CScanTest::limit;
+
+	until (slurp_file($node->logfile) =~ $pattern)
+	{
+		die "the log does not say $pattern\n" if time > $until;
+		usleep(20_000);
+	}
+	return 1;
+}
+
+sub times_in_log
+{
+	my ($pattern) = @_;
+	my @found = slurp_file($node->logfile) =~ /$pattern/g;
+	return scalar @found;
+}
+
+sub begin_trace
+{
+	my ($file) = @_;
+	set_conf($node, 'cscan.trace' => "'$file'");
+	return wait_for_log(qr/trace "\Q$file\E" has begun/);
+}
+
+sub end_trace
+{
+	my ($file) = @_;
+	set_conf($node, 'cscan.trace' => "''");
+	return wait_for_log(qr/trace "\Q$file\E" has ended after \d+ records/);
+}
+
+# One test: the file replays to its end.
+sub is_same
+{
+	my ($file, $name) = @_;
+	my ($status, $said) = replay($file);
+	my $ok = is("$status " . ($said =~ /(all the same)$/ ? $1 : ''), '0 all the same', "$name: all decisions are the same");
+	$ok ? note($said) : diag($said);
+	return $said =~ /^(\d+) events, (\d+) decisions/ ? $2 : 0;
+}
+
+### Begun in the middle, under every policy
+
+my $parallel = join(' ', map { "SET $_;" } 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
+	'min_parallel_table_scan_size = 0', 'max_parallel_workers_per_gather = 2');
+sql($node, q(
+	CREATE FUNCTION par_slow(s float8) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS
+		$$ BEGIN PERFORM pg_sleep(s); RETURN true; END $$));
+
+my $idle = session($node, name => 'idle cursor');
+$idle->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM t; MOVE 400 FROM c');
+my @running;
+foreach my $policy (@policies)
+{
+	foreach my $table (qw(t u))
+	{
+		my $s = session($node, name => "$policy on $table", policy => $policy);
+		$s->send(slow_query($table, 200, 0.01));
+		push @running, $s;
+	}
+}
+my $workers = session($node, name => 'parallel');
+$workers->query($parallel);
+my $par_slow = 'SELECT count(*), sum(i) FROM t WHERE CASE WHEN i % 200 = 0 THEN par_slow(0.01) ELSE true END';
+$workers->send($par_slow);
+push @running, $workers;
+poll($node, 'SELECT count(*) >= 10 FROM cscan_scans WHERE chunks_done > 0');
+ok(begin_trace('one.trace'), 'a trace begins while scans run');
+
+set_conf($node, 'cscan.buffer_share' => '0.25');
+is($_->result, $right, "$_->{name}: right") foreach @running;
+set_conf($node, 'cscan.buffer_share' => '0.5');
+
+# Others that come and go meanwhile: again, cut short, in part, in parallel.
+$workers->send($par_slow);
+is(sql($node, "SELECT count(*) FROM generate_series(1, 3) g, LATERAL (SELECT max(i + g) FROM u) x"), 3, 'a scan that is begun again');
+sql($node, 'SELECT * FROM t ORDER BY v LIMIT 5');
+like(sql_fails($node, q(SET statement_timeout = '200ms'; ) . slow_query('u', 100, 0.05)), qr/statement timeout/, 'one that is cancelled');
+my $part = "SELECT count(*), sum(i) FROM t WHERE ctid >= '(100,0)' AND ctid < '(900,0)'";
+is(sql($node, $part), sql($node, "SET cscan.enabled = off; $part"), 'one of a part');
+is($workers->result, $right, 'parallel: right');
+$idle->query('MOVE ALL FROM c; COMMIT');
+ok(end_trace('one.trace'), 'and ends by a reload');
+
+cmp_ok(is_same('one.trace', 'begun in the middle'), '>', 1000, 'and they are many');
+is((stat("$data/one.trace"))[2] & 07777, 0600, 'nobody else may read the file');
+
+my ($status, $text) = replay('one.trace', '--print');
+is($status, 0, 'it can be printed');
+cmp_ok(scalar(() = $text =~ /^ *state scan \d+/mg), '>=', 10, 'the scans that ran are told at its beginning');
+like($text, qr/^ *\d* *$_/m, "it has: $_")
+  foreach 'state helper \d', 'state slot \d', 'limits budget', 'register table \d+ policy relevance', 'choose scan \d+ helper \d+ -> slot \d',
+  'decide -> load slot', 'decide -> (evict|unpin) slot', 'loaded slot', 'unregister scan', 'part helper', 'stalled scan \d+: yes', 'end$';
+nothing_left($node, 'after a trace', qw(t u));
+
+### From the server's start to its end
+
+$node->append_conf('postgresql.conf', "cscan.trace = 'start.trace'\n");
+sql($node, 'ALTER SYSTEM RESET cscan.trace');
+$node->restart;
+wait_for_log(qr/trace "start.trace" has begun/);
+is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'a scan with a trace from the start');
+$node->restart;
+wait_for_abm($node);
+is_same('start.trace', 'from start to stop');
+
+### It overwrites nothing
+
+wait_for_log(qr/could not create trace file "start.trace": File exists/);
+$node->reload;
+is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'a scan without a trace, since the file exists');
+is(times_in_log(qr/could not create trace file "start.trace"/), 1, 'the log says that once');
+my $before = slurp_file("$data/postgresql.conf");
+foreach my $file ('postgresql.conf', 'nowhere/x.trace', 'base')
+{
+	set_conf($node, 'cscan.trace' => "'$file'");
+	ok(wait_for_log(qr/could not create trace file "\Q$file\E"/), "$file is no trace");
+}
+is(slurp_file("$data/postgresql.conf"), $before, 'what was there is as it was');
+like(sql_fails($node, "ALTER SYSTEM SET cscan.trace = '$_'"), qr/invalid value for parameter "cscan.trace".*within the data directory/s, "$_: refused")
+  foreach '/tmp/x.trace', '../x.trace', 'base/../../x.trace';
+
+### Lost records
+
+my $abm = wait_for_abm($node);
+begin_trace('lost.trace');
+is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'a scan before records are lost');
+signal_pid('STOP', $abm);
+for my $round (1 .. 20)
+{
+	my $got = sql($node, 'SELECT count(*), sum(i) FROM t');
+	is($got, $right, "round $round beside a stopped ABM") if $got ne $right;
+}
+signal_pid('CONT', $abm);
+end_trace('lost.trace');
+($status, $text) = replay('lost.trace');
+is($status, 2, 'a trace with lost records does not replay to its end');
+like($text, qr/^\d+ events, \d+ decisions, all the same so far; then [1-9]\d* records have been lost$/, 'and says why');
+($status, $text) = replay('lost.trace', '--print');
+like($text, qr/^ *[1-9]\d* records have been lost$/m, 'it is printed all the same');
+like($text, qr/ end\n\z/, 'to its end');
+
+### The ABM ends
+
+begin_trace('ended.trace');
+is(sql($node, 'SELECT count(*), sum(i) FROM u'), $right, 'a scan before the ABM ends');
+signal_pid('TERM', $abm);
+wait_for_log(qr/trace "ended.trace" has ended after/);
+$abm = wait_for_abm($node, $abm);
+is(sql($node, 'SELECT count(*), sum(i) FROM u'), $right, 'one after that');
+is_same('ended.trace', 'until the ABM ended');
+wait_for_log(qr/could not create trace file "ended.trace": File exists/);
+
+begin_trace('killed.trace');
+is(sql($node, 'SELECT count(*), sum(i) FROM u'), $right, 'a scan before the ABM is killed');
+signal_pid('KILL', $abm);
+wait_for_log(qr/could not create trace file "killed.trace": File exists/);
+server_is_up($node);
+$abm = wait_for_abm($node, $abm);
+($status, $text) = replay('killed.trace');
+is($status, 2, 'a trace whose writer was killed has no end');
+like($text, qr/(all the same so far; the trace has no end|the trace ends within a record)/, 'and says so');
+
+### Who may
+
+sql($node, 'CREATE ROLE nobody LOGIN');
+{
+	local $ENV{PGUSER} = 'nobody';
+	like(sql_fails($node, 'SHOW cscan.trace'), qr/(must be superuser|permission denied)/, 'nobody sees its name');
+	is(sql($node, q(SELECT count(*) FROM pg_settings WHERE name = 'cscan.trace')), 0, 'nor in pg_settings');
+	like(sql_fails($node, q(ALTER SYSTEM SET cscan.trace = 'mine.trace')), qr/permission denied/, 'nor sets it');
+	like(sql_fails($node, q(SET cscan.trace = 'mine.trace')), qr/cannot be changed now/, 'not for a session either');
+}
+like(sql_fails($node, q(SET cscan.trace = 'mine.trace')), qr/cannot be changed now/, 'which superusers cannot');
+
+sql($node, 'ALTER SYSTEM RESET ALL');
+$node->reload;
+nothing_left($node, 'at the end', qw(t u));
+$node->stop;
+
+done_testing();
