@@ -489,7 +489,7 @@ ask(Sim *sim, SimStream *stream)
 		if (s->table != sim->table[stream->query->table] || !cscan_pool_ready_for(pool, slot, stream->scan))
 			sim_wrong(sim, "stream %d: a chunk was handed out that is not ready", (int) (stream - sim->streams));
 		if (s->trigger == stream->scan)
-			s->trigger = CSCAN_NONE;
+			cscan_pool_handed_out(pool, slot);
 		deliver(sim, stream, s->chunk);
 		read_chunk(sim, stream);
 	}

@@ -6,6 +6,7 @@
  *-------------------------------------------------------------------------
  */
 #include "report.h"
+#include "trace_file.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ typedef struct Options
 	const char *plan_file;
 	const char *write_plan;
 	const char *queries_file;
+	const char *trace_file;
 } Options;
 
 static void
@@ -72,6 +74,7 @@ usage(FILE *file)
 		  "  --csv               comma-separated values\n"
 		  "  --kinds             also a line for each speed and size of query\n"
 		  "  --each FILE         a line for each query, as CSV\n"
+		  "  --trace FILE        a trace as the server writes it (doc/trace.md), of one policy and seed\n"
 		  "  --no-bound          no lower bound of the loads (saves memory in very long runs)\n"
 		  "  --check N           check everything after each N events (default 512; 0: only what is cheap)\n", file);
 }
@@ -195,7 +198,7 @@ enum
 	OPT_HELP = 256, OPT_POLICY, OPT_SEED, OPT_RUNS, OPT_WORK, OPT_STREAMS, OPT_STAGGER, OPT_QUERIES, OPT_RATE, OPT_SIZES,
 	OPT_SPEEDS, OPT_FULL, OPT_RANGES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_CHUNK,
 	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_CORES, OPT_BANDWIDTH, OPT_LATENCY, OPT_SEEK, OPT_DEPTH,
-	OPT_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK
+	OPT_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
 };
 
 static const struct option long_options[] = {
@@ -236,6 +239,7 @@ static const struct option long_options[] = {
 	{"csv", no_argument, NULL, OPT_CSV},
 	{"kinds", no_argument, NULL, OPT_KINDS},
 	{"each", required_argument, NULL, OPT_EACH},
+	{"trace", required_argument, NULL, OPT_TRACE},
 	{"no-bound", no_argument, NULL, OPT_NO_BOUND},
 	{"check", required_argument, NULL, OPT_CHECK},
 	{NULL, 0, NULL, 0}
@@ -384,6 +388,9 @@ set_other_option(Options *options, int option, const char *name)
 		case OPT_EACH:
 			options->queries_file = optarg;
 			break;
+		case OPT_TRACE:
+			options->trace_file = optarg;
+			break;
 		case OPT_NO_BOUND:
 			options->config.log = false;
 			break;
@@ -417,6 +424,8 @@ get_options(Options *options, int argc, char **argv)
 		if (!set_workload_option(options, option, name) && !set_server_option(options, option, name))
 			set_other_option(options, option, name);
 	}
+	if (options->trace_file != NULL && (options->npolicies != 1 || options->runs != 1))
+		fail("a trace is of one policy and one seed", "--trace");
 	if (optind < argc)
 		fail("what is this", argv[optind]);
 
@@ -498,7 +507,11 @@ run_seed(const Options *options, uint64_t seed, FILE *each)
 
 		config.policy = options->policies[i];
 		sim = sim_create(&config, plan);
+		if (options->trace_file != NULL)
+			trace_file_begin(sim, open_file(options->trace_file, "wb"));
 		passed = sim_run(sim);
+		if (options->trace_file != NULL && !trace_file_end(sim))
+			fail("cannot write the file", options->trace_file);
 		report = report_make(sim, seed, alone);
 		report_print(stdout, &report, options->csv);
 		if (options->kinds)
