@@ -16,3 +16,9 @@ include $(PGXS)
 
 # PGXS tracks headers only in servers built with --enable-depend.
 $(OBJS): $(CSCAN_HEADERS)
+
+# The simulator (test/sim/README.md) needs no PostgreSQL.
+sim:
+	$(MAKE) -C $(srcdir)/test/sim
+
+.PHONY: sim

@@ -323,6 +323,7 @@ cscan_pool_unregister(CScanPool *pool, int scan)
 		}
 	}
 	cscan_status_leave(pool, scan);
+	pool->state->unpinned = false;
 	s->table = CSCAN_NONE;
 	t->nscans--;
 	cscan_status_changed(pool, scan);
@@ -376,6 +377,7 @@ set_reader(CScanPool *pool, int scan, int helper, int in_use, bool waiting, uint
 
 	if (!s->blocked)
 		s->since = now;
+	pool->state->unpinned = false;
 	if (helper == CSCAN_NONE)
 	{
 		s->waiting = waiting;

@@ -213,6 +213,8 @@ typedef struct CScanPoolState
 	uint64_t	nloads;			/* loads so far */
 	int32_t		room_for;		/* scan that the last eviction was for, or
 								 * none */
+	bool		unpinned;		/* slots have been let go of for a load, and
+								 * nothing has changed since */
 	double		load_time;		/* moving average of a chunk's load (us) */
 	uint64_t	pace;			/* load_time as the policies see it (us); it
 								 * follows in steps, see queue.c */
@@ -394,6 +396,8 @@ extern int	cscan_pool_useless(CScanPool *pool);
  * Pins follow wants.  Release finds a held slot that nobody wants any more,
  * hold one that is wanted again and for which the budget has room; the slot's
  * state is changed as if it were done.  Both return none when all is well.
+ * What decide has just let go of for a load, hold leaves alone: a load that
+ * cannot be begun after all must not make both take turns for ever.
  */
 extern int	cscan_pool_release(CScanPool *pool);
 extern int	cscan_pool_hold(CScanPool *pool);

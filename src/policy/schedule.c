@@ -183,6 +183,7 @@ unpin(CScanPool *pool, int slot, CScanAction *act)
 {
 	name_slot(pool, CSCAN_ACT_UNPIN, slot, act);
 	cscan_slots_set_held(pool, slot, false);
+	pool->state->unpinned = true;
 }
 
 /* Pieces of the chunk, as far as the table goes. */

@@ -359,6 +359,7 @@ cscan_slots_begin_load(CScanPool *pool, int slot, const CScanPieces *have,
 	state->total += nblocks - again;
 	s->nblocks += nblocks - again;
 	s->held = s->in_flight = true;
+	state->unpinned = false;
 	s->failed = false;
 	put_in_set(pool, CSCAN_SLOTS_HELD, slot, true);
 	put_in_set(pool, CSCAN_SLOTS_IN_FLIGHT, slot, true);
@@ -393,6 +394,7 @@ cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now, uint64_t duration,
 	s->failed = failed;
 	s->loaded = s->coming;
 	s->in_flight = false;
+	pool->state->unpinned = false;
 	put_in_set(pool, CSCAN_SLOTS_IN_FLIGHT, slot, false);
 	put_in_set(pool, CSCAN_SLOTS_DISPENSABLE, slot, s->cheap || s->failed);
 	cscan_slots_touch(pool, slot, now);
@@ -435,6 +437,7 @@ cscan_slots_drop(CScanPool *pool, int slot)
 	if (s->table == CSCAN_NONE)
 		return;
 	send_readers_away(pool, slot);
+	pool->state->unpinned = false;
 	cscan_slots_set_held(pool, slot, false);
 	pool->state->total -= s->nblocks;
 	cscan_set_remove(RESIDENT(pool, s->table), s->chunk);
@@ -520,6 +523,8 @@ hold(CScanPool *pool)
 	const uint64_t *taken = cscan_slot_set(pool, CSCAN_SLOTS_TAKEN);
 	const uint64_t *held = cscan_slot_set(pool, CSCAN_SLOTS_HELD);
 
+	if (pool->state->unpinned)
+		return CSCAN_NONE;
 	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
 	{
 		uint64_t	slots = taken[w] & ~held[w];

@@ -256,7 +256,7 @@ void
 cscan_trace_save(const CScanPool *pool, CScanTracePut put, void *arg)
 {
 	const CScanPoolState *state = pool->state;
-	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE,.scan = state->room_for,.time = state->nloads,
+	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE,.flag = state->unpinned,.scan = state->room_for,.time = state->nloads,
 	.chunk = state->budget,.blocks = state->room};
 	uint64_t	load_time;
 
@@ -451,6 +451,7 @@ restore_state(CScanPool *pool, const CScanTraceRecord *r)
 	uint64_t	load_time = BOTH((uint32_t) r->other, (uint32_t) r->slot);
 
 	memcpy(&state->load_time, &load_time, sizeof(load_time));
+	state->unpinned = r->flag != 0;
 	state->room_for = is_scan(pool, r->scan) ? r->scan : CSCAN_NONE;
 	state->nloads = r->time;
 	cscan_pool_set_limits(pool, r->chunk, r->blocks);

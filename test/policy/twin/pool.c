@@ -314,6 +314,7 @@ cscan_pool_unregister(CScanPool *pool, int scan)
 	int			table = pool->scans[scan].table;
 
 	pool->scans[scan].table = CSCAN_NONE;
+	pool->state->unpinned = false;
 	t->nscans--;
 	for (int i = 0; i < pool->state->max_helpers && pool->scans[scan].nhelpers > 0; i++)
 	{
@@ -368,6 +369,7 @@ set_reader(CScanPool *pool, int scan, int helper, int in_use, bool waiting, uint
 
 	if (!s->blocked)
 		s->since = now;
+	pool->state->unpinned = false;
 	if (helper == CSCAN_NONE)
 	{
 		s->in_use = in_use;
@@ -477,6 +479,7 @@ cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now, uint64_t duration,
 	s->failed = failed;
 	s->loaded = s->coming;
 	s->in_flight = false;
+	pool->state->unpinned = false;
 	s->stamp = now;
 	if (duration > 0)
 		note_load_time(pool, pool->state->load_time +
@@ -491,6 +494,7 @@ cscan_pool_drop(CScanPool *pool, int slot)
 	if (s->table == CSCAN_NONE)
 		return;
 	map_clear(RESIDENT(pool, s->table), s->chunk);
+	pool->state->unpinned = false;
 	pool->state->total -= s->nblocks;
 	if (s->held)
 		pool->state->used -= s->nblocks;
@@ -551,6 +555,8 @@ cscan_pool_release(CScanPool *pool)
 int
 cscan_pool_hold(CScanPool *pool)
 {
+	if (pool->state->unpinned)
+		return CSCAN_NONE;
 	for (int i = 0; i < pool->state->max_slots; i++)
 	{
 		CScanSlot  *s = &pool->slots[i];

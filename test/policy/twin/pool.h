@@ -167,6 +167,8 @@ typedef struct CScanPoolState
 	uint64_t	nloads;			/* loads so far */
 	int32_t		room_for;		/* scan that the last eviction was for, or
 								 * none */
+	bool		unpinned;		/* slots have been let go of for a load, and
+								 * nothing has changed since */
 	double		load_time;		/* moving average of a chunk's load (us) */
 	uint64_t	pace;			/* load_time as the policies see it (us) */
 } CScanPoolState;

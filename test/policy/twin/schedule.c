@@ -169,6 +169,7 @@ unpin(CScanPool *pool, int slot, CScanAction *act)
 	name_slot(pool, CSCAN_ACT_UNPIN, slot, act);
 	pool->slots[slot].held = false;
 	pool->state->used -= pool->slots[slot].nblocks;
+	pool->state->unpinned = true;
 }
 
 /* Pieces of the chunk, as far as the table goes. */
@@ -330,6 +331,7 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	}
 
 	act->kind = CSCAN_ACT_LOAD;
+	state->unpinned = false;
 	s = &pool->slots[act->slot];
 	s->table = act->table;
 	s->chunk = chunk;

@@ -1,0 +1,197 @@
+/*-------------------------------------------------------------------------
+ *
+ * disk.c
+ *		See disk.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "disk.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *
+zeroed(size_t number, size_t size)
+{
+	void	   *memory = calloc(number, size);
+
+	if (memory == NULL)
+		abort();
+	return memory;
+}
+
+void
+disk_init(Disk *disk, double bandwidth, uint64_t latency, uint64_t seek)
+{
+	memset(disk, 0, sizeof(*disk));
+	disk->bandwidth = bandwidth;
+	disk->latency = latency;
+	disk->seek = seek;
+	disk->head_table = -1;
+	disk->max_requests = 16;
+	disk->queue = zeroed(disk->max_requests, sizeof(DiskRequest));
+}
+
+void
+disk_free(Disk *disk)
+{
+	free(disk->queue);
+	free(disk->cache.before);
+	free(disk->cache.after);
+	free(disk->cache.there);
+}
+
+/* ------------------------------------------------------------------
+ * Page cache
+ * ------------------------------------------------------------------ */
+
+void
+disk_add_cache(Disk *disk, uint32_t blocks, const uint32_t *table_blocks, int ntables)
+{
+	DiskCache  *cache = &disk->cache;
+	uint32_t	n = 1;			/* entry 0 is the list's two ends */
+
+	cache->limit = blocks / EXTENT_BLOCKS;
+	for (int i = 0; i < ntables; i++)
+	{
+		cache->base[i] = n;
+		n += (table_blocks[i] - 1) / EXTENT_BLOCKS + 1;
+	}
+	cache->before = zeroed(n, sizeof(uint32_t));
+	cache->after = zeroed(n, sizeof(uint32_t));
+	cache->there = zeroed(n, sizeof(bool));
+}
+
+static void
+unlink_extent(DiskCache *cache, uint32_t e)
+{
+	cache->after[cache->before[e]] = cache->after[e];
+	cache->before[cache->after[e]] = cache->before[e];
+}
+
+static void
+put_first(DiskCache *cache, uint32_t e)
+{
+	cache->before[e] = 0;
+	cache->after[e] = cache->after[0];
+	cache->before[cache->after[0]] = e;
+	cache->after[0] = e;
+}
+
+/* Read an extent through the cache.  Was it there? */
+static bool
+use_extent(DiskCache *cache, uint32_t e)
+{
+	bool		there = cache->there[e];
+
+	if (there)
+		unlink_extent(cache, e);
+	else if (cache->held == cache->limit)
+	{
+		uint32_t	last = cache->before[0];
+
+		unlink_extent(cache, last);
+		cache->there[last] = false;
+	}
+	else
+		cache->held++;
+	cache->there[e] = true;
+	put_first(cache, e);
+	return there;
+}
+
+/* Blocks of a request that have to come from the disk. */
+static uint32_t
+blocks_missing(Disk *disk, const DiskRequest *request)
+{
+	DiskCache  *cache = &disk->cache;
+	uint32_t	span = request->end - request->first;
+	uint32_t	missing = 0;
+
+	if (cache->limit == 0)
+		return request->nblocks;
+	for (uint32_t b = request->first; b < request->end; b = (b / EXTENT_BLOCKS + 1) * EXTENT_BLOCKS)
+	{
+		uint32_t	end = (b / EXTENT_BLOCKS + 1) * EXTENT_BLOCKS;
+
+		if (!use_extent(cache, cache->base[request->table] + b / EXTENT_BLOCKS))
+			missing += (end < request->end ? end : request->end) - b;
+	}
+
+	/* Runs with gaps between them: as if they were spread evenly. */
+	return (uint32_t) ((uint64_t) missing * request->nblocks / span);
+}
+
+/* ------------------------------------------------------------------
+ * The queue
+ * ------------------------------------------------------------------ */
+
+/* The first request of the queue is the next to be served. */
+static void
+begin(Disk *disk, uint64_t now)
+{
+	const DiskRequest *request = &disk->queue[disk->first];
+	uint64_t	start = request->ready > now ? request->ready : now;
+	uint32_t	blocks = blocks_missing(disk, request);
+	uint32_t	seeks = request->nruns - 1;
+	double		time;
+
+	if (request->table != disk->head_table || request->first != disk->head)
+		seeks++;
+	if (blocks == 0)
+		seeks = 0;
+	else
+	{
+		disk->head_table = request->table;
+		disk->head = request->end;
+	}
+	time = (double) seeks * (double) disk->seek +
+		(double) blocks * BLOCK_BYTES * 1e6 / disk->bandwidth;
+	disk->nseeks += seeks;
+	disk->blocks += blocks;
+	disk->busy += time;
+
+	/* In the long run the bandwidth is exact. */
+	time += (double) (request->nblocks - blocks) * CACHED_BLOCK_TIME + disk->rounding;
+	disk->rounding = time - floor(time);
+	disk->done_at = start + (uint64_t) floor(time);
+}
+
+void
+disk_submit(Disk *disk, uint64_t now, DiskRequest request)
+{
+	request.ready = now + disk->latency;
+	if (disk->nrequests == disk->max_requests)
+	{
+		DiskRequest *queue = zeroed(2 * (size_t) disk->max_requests, sizeof(DiskRequest));
+
+		for (int i = 0; i < disk->nrequests; i++)
+			queue[i] = disk->queue[(disk->first + i) % disk->max_requests];
+		free(disk->queue);
+		disk->queue = queue;
+		disk->first = 0;
+		disk->max_requests *= 2;
+	}
+	disk->queue[(disk->first + disk->nrequests++) % disk->max_requests] = request;
+	if (disk->nrequests == 1)
+		begin(disk, now);
+}
+
+uint64_t
+disk_next(const Disk *disk)
+{
+	return disk->nrequests == 0 ? SIM_NEVER : disk->done_at;
+}
+
+DiskRequest
+disk_pop(Disk *disk, uint64_t now)
+{
+	DiskRequest request = disk->queue[disk->first];
+
+	disk->first = (disk->first + 1) % disk->max_requests;
+	disk->nserved++;
+	if (--disk->nrequests > 0)
+		begin(disk, now);
+	return request;
+}

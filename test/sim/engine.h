@@ -1,0 +1,284 @@
+/*-------------------------------------------------------------------------
+ *
+ * engine.h
+ *		A discrete-event simulation of the server around one pool.
+ *
+ * Streams run the queries of a plan; each query is a scan, which asks the pool
+ * for a chunk, reads it on the cores, and asks again.  A manager does what the
+ * server's Active Buffer Manager does (manager.c), with a disk.  The engine
+ * goes from event to event on a virtual clock, in us; nothing depends on
+ * anything but the configuration and the plan.
+ *
+ * A scan's life:
+ *
+ *		IDLE --start--> ask ----chunk----> READING ---done---> ask
+ *		                 |                   |  ^                |
+ *		                 |               pause  go on            +--> IDLE, DONE
+ *		                 |                   v  |
+ *		                 |                  PAUSED
+ *		                 +----none----> BLOCKED --signal--> WAKING --> ask
+ *		                 |                 |
+ *		                 |             no load for a second
+ *		                 |                 v
+ *		                 +--no place--> FETCHING --from the disk--> READING
+ *
+ * Invariants, checked in every run (check.c):
+ *	- each wanted chunk is delivered once to each scan;
+ *	- the pool's budget and room are not exceeded;
+ *	- no scan waits for more loads than its policy's bound (sim_wait_bound);
+ *	- while a scan is blocked and room can be made the disk is not idle.
+ *	The first violation ends the run; sim->wrong says what it was.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SIM_ENGINE_H
+#define SIM_ENGINE_H
+
+#include "bound.h"
+#include "cores.h"
+#include "disk.h"
+#include "workload.h"
+
+typedef struct SimConfig
+{
+	int			cores;
+	double		bandwidth;		/* of the disk, bytes a second */
+	uint64_t	latency;		/* of a request (us) */
+	uint64_t	seek;			/* of the disk (us) */
+	int			depth;			/* loads in flight */
+	uint32_t	budget;			/* of the pool, in blocks */
+	uint32_t	room;			/* likewise */
+	uint32_t	chunk_blocks;
+	int			max_scans;		/* that can be registered */
+	uint32_t	page_cache;		/* in blocks */
+	uint64_t	wake;			/* time that a wake-up takes (us) */
+	uint64_t	stalled_after;	/* us */
+	double		load_cpu;		/* the manager's CPU time for a block (us) */
+	double		chunk_cpu;		/* a scan's CPU time for a chunk as such (us) */
+	int			policy;			/* a CScanPolicyId, or CSCAN_NPOLICIES: the
+								 * streams have them in turn */
+	int			ntables;
+	uint32_t	table_blocks[PLAN_MAX_TABLES];
+	bool		log;			/* keep what the lower bound needs */
+	uint64_t	check_every;	/* events between two full checks; 0: none */
+} SimConfig;
+
+typedef enum SimPhase
+{
+	SIM_IDLE,					/* between two queries */
+	SIM_READING,				/* has a chunk, and is on the cores */
+	SIM_PAUSED,					/* has a chunk, and does nothing */
+	SIM_FETCHING,				/* reads blocks itself, from the disk */
+	SIM_BLOCKED,				/* waits for a chunk */
+	SIM_WAKING,					/* has been signalled */
+	SIM_DONE
+} SimPhase;
+
+/* A stream and its query of the moment. */
+typedef struct SimStream
+{
+	SimPhase	phase;
+	uint64_t	serial;			/* grows with every change of phase */
+	const int  *queries;		/* of the plan, which are this stream's */
+	int			nqueries;
+	int			current;		/* the one that runs, or comes next */
+	uint64_t	first_start;	/* of the stream's first query, SIM_NEVER: not
+								 * yet */
+	uint64_t	end;			/* of the last one so far */
+
+	/* The scan. */
+	const PlanQuery *query;
+	int			scan;			/* its place in the pool, CSCAN_NONE: it reads
+								 * all by itself */
+	CScanPolicyId policy;
+	uint64_t	started;
+	uint32_t	nchunks;		/* of its table */
+	uint32_t	left;			/* chunks that it has not had yet */
+	uint64_t   *had;			/* those that it has had, or does not want */
+	uint64_t	log_from;		/* its first entry in the log */
+	uint32_t	ndelivered;
+
+	/* Its chunk. */
+	uint32_t	chunk;
+	double		work_left;		/* after a pause (us of CPU) */
+
+	/* Its wait. */
+	uint64_t	since;
+	uint64_t	loads_before;	/* loads when it blocked */
+	uint64_t	loads_signal;	/* ... when it was signalled */
+	uint32_t	needed_before;	/* chunks that it needed then */
+} SimStream;
+
+/* What became of a query; of an endless one's repetitions the last. */
+typedef struct SimResult
+{
+	bool		done;
+	uint64_t	start;
+	uint64_t	end;
+	uint64_t	waits;
+	uint64_t	wait_time;
+} SimResult;
+
+typedef enum SimEventKind
+{
+	SIM_EVENT_START,			/* a stream's next query begins */
+	SIM_EVENT_WAKE,
+	SIM_EVENT_GO_ON,			/* after a pause */
+	SIM_EVENT_STALL,
+	SIM_EVENT_LOOK				/* is it of any use to wait? */
+} SimEventKind;
+
+typedef struct SimEvent
+{
+	uint64_t	time;
+	uint64_t	order;
+	SimEventKind kind;
+	int			stream;
+	uint64_t	serial;			/* void if the stream's is another one now */
+} SimEvent;
+
+typedef struct SimLoad
+{
+	int			slot;
+	int			table;			/* of the pool */
+	uint64_t	started;
+	uint32_t	nblocks;
+	bool		read;			/* off the disk; what is left is CPU work */
+} SimLoad;
+
+typedef struct SimLogEntry
+{
+	int			stream;
+	int			table;			/* of the plan */
+	uint32_t	chunk;
+	bool		light;			/* not all of the chunk's blocks */
+	uint64_t	registered;
+	uint64_t	delivered;
+	uint64_t	finished;		/* when the scan left */
+} SimLogEntry;
+
+typedef struct SimStats
+{
+	uint64_t	events;
+	uint64_t	scans;
+	uint64_t	delivered;
+	uint64_t	loads;
+	uint64_t	loaded_blocks;
+	uint64_t	evictions;
+	uint64_t	self_reads;
+	uint64_t	refetches;		/* of what a stalled scan has lost */
+	uint64_t	waits;
+	uint64_t	wait_time;		/* us */
+	uint64_t	longest_wait;	/* us */
+	uint64_t	most_loads;		/* during one wait */
+	uint64_t	wakes;
+	uint64_t	vain;			/* ... that found nothing */
+	uint64_t	stalls;
+	uint64_t	spins;			/* moments when the manager found no end */
+	uint64_t	idle_elevator;	/* us that the disk was idle although a scan
+								 * was blocked: for the elevator's slowest, */
+	uint64_t	idle_relevance; /* for a reader that relevance puts first, */
+	uint64_t	idle_taken;		/* since all room was taken */
+	int			max_running;	/* scans at one time */
+} SimStats;
+
+typedef enum SimIdle
+{
+	SIM_NOT_IDLE,
+	SIM_IDLE_ELEVATOR,
+	SIM_IDLE_RELEVANCE,
+	SIM_IDLE_TAKEN
+} SimIdle;
+
+typedef struct Sim
+{
+	SimConfig	config;
+	const Plan *plan;
+	CScanPool  *pool;
+	uint64_t	now;
+	Cores		cores;
+	Disk		disk;
+
+	int			nstreams;
+	SimStream  *streams;
+	int		   *order;			/* the plan's queries by stream */
+	SimResult  *results;		/* by query */
+	int			unfinished;		/* streams that are not endless, not done */
+	int			running;		/* registered scans */
+	int		   *stream_of;		/* of each scan of the pool */
+
+	/* Events: a heap, the first on top. */
+	SimEvent   *events;
+	size_t		nevents;
+	size_t		max_events;
+	uint64_t	norders;
+
+	/* The manager. */
+	int			table[PLAN_MAX_TABLES]; /* of the pool, or CSCAN_NONE */
+	int			plan_table[PLAN_MAX_TABLES * 2];	/* the other way round */
+	SimLoad    *in_flight;		/* the oldest is the first */
+	int			nin_flight;
+	uint64_t	last_finish;
+	uint64_t	last_loaded;
+	double		block_time;		/* of storage for which somebody waited */
+
+	/* What was seen. */
+	SimStats	stats;
+	uint64_t	longest_load;	/* us */
+	SimIdle		idle;			/* since */
+	uint64_t	idle_since;
+	SimLogEntry *entries;
+	size_t		nentries;
+	size_t		max_entries;
+	char		wrong[200];		/* the first violation, or empty */
+} Sim;
+
+/* Owners of jobs and of requests that are not streams. */
+#define SIM_MANAGER		(-1)
+
+/* The server's, see abm.c and shared.h. */
+#define SIM_ROUND_TIME			10000
+#define SIM_WAIT_ROUND			100000
+#define SIM_STUCK_AFTER			1000000
+#define SIM_FAST_BLOCK_TIME		20
+#define SIM_STALLED_AFTER		250000
+
+/* Those of Table 2, at the rig's scale. */
+extern void sim_defaults(SimConfig *config, Workload *work);
+extern const char *sim_policy_name(int policy);
+
+extern Sim *sim_create(const SimConfig *config, const Plan *plan);
+extern bool sim_run(Sim *sim);	/* false: see sim->wrong */
+extern void sim_free(Sim *sim);
+
+/* One step more; false if the run is over. */
+extern bool sim_step(Sim *sim);
+
+/*
+ * The least loads of any schedule for the run's log: where each chunk comes to
+ * each scan no later than it did, or no later than the scan ended.
+ */
+extern uint64_t sim_bound(const Sim *sim, bool by_end_of_scan);
+
+/* Between engine.c and manager.c */
+extern void sim_wrong(Sim *sim, const char *fmt,...)
+			__attribute__((format(printf, 2, 3)));
+extern void sim_signal(Sim *sim, SimStream *stream);
+extern uint32_t sim_next_run(const Sim *sim, const SimStream *stream, uint32_t chunk,
+							 DiskRequest *request);
+extern int	sim_find_table(Sim *sim, int table);
+extern void sim_manage(Sim *sim);
+extern void sim_told(Sim *sim);
+extern void sim_load_read(Sim *sim);
+extern void sim_load_done(Sim *sim);
+extern void sim_look_after_tables(Sim *sim);
+extern bool sim_table_is_loading(const Sim *sim, int table);
+
+/* check.c */
+extern uint64_t sim_wait_bound(const Sim *sim, const SimStream *stream);
+extern void sim_check_waits(Sim *sim);
+extern void sim_check_event(Sim *sim);
+extern void sim_check_all(Sim *sim);
+extern SimIdle sim_why_idle(Sim *sim);
+
+#endif							/* SIM_ENGINE_H */

@@ -1,0 +1,133 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_scenes.c
+ *		Nobody is starved: endless short queries beside a long scan, a slow one
+ *		and one that stalls, alone and together.
+ *
+ * The short ones come again at once, at places of their own or all at one
+ * place, and would have the disk for themselves if a policy let them.  The
+ * engine checks the bound on each wait in loads (sim_wait_bound), while the
+ * wait lasts, too; here a bound in time is added:
+ *
+ *		stalled_after and a round, until a stalled scan no longer counts
+ *		+ the bound in loads, each as long as the longest load was, or as the
+ *		  slowest reader needs for its chunk, for which an elevator waits
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "tests.h"
+
+#define CHUNKS		100
+#define SHORT		6
+#define SHORT_SIZE	3
+
+/* More than any of these runs needs. */
+#define MAX_EVENTS	400000
+
+#define SLOW_CPU	(4 * TEST_LOAD)
+
+typedef enum Victim
+{
+	LONG,
+	SLOW,
+	STALLED,
+	ALL_THREE
+} Victim;
+
+#define NVICTIMS	4
+
+static const char *const victims[NVICTIMS] = {
+	"a long scan", "a slow scan", "a stalled scan", "all three"
+};
+
+static void
+add_victim(Plan *plan, int stream, Victim victim)
+{
+	PlanQuery  *query = test_query(plan, stream, 30000, victim == SLOW ? SLOW_CPU : TEST_LOAD / 5, 0, CHUNKS);
+
+	if (victim == STALLED)
+	{
+		query->pause_after = 10;
+		query->pause = 3000000;
+	}
+}
+
+static Plan *
+build(Victim victim, bool spread)
+{
+	Plan	   *plan = plan_create();
+	Random		random = {victim * 2 + spread};
+	int			streams = 0;
+
+	if (victim == ALL_THREE)
+	{
+		add_victim(plan, streams++, LONG);
+		add_victim(plan, streams++, SLOW);
+		add_victim(plan, streams++, STALLED);
+	}
+	else
+		add_victim(plan, streams++, victim);
+	for (int i = 0; i < SHORT; i++)
+	{
+		int			stream = streams + i;
+
+		for (int k = 0; k < 20; k++)
+			test_query(plan, stream, 0, spread ? 100 : 5000, spread ? random_below(&random, CHUNKS - SHORT_SIZE) : 40, SHORT_SIZE);
+		plan_set_endless(plan, stream);
+	}
+	return plan;
+}
+
+/* The longest that a scan may wait for a chunk, by the bound in loads (us). */
+static uint64_t
+time_bound(const Sim *sim)
+{
+	SimStream	worst = {.policy = (CScanPolicyId) sim->config.policy, .needed_before = CHUNKS};
+	uint64_t	load = sim->longest_load > SLOW_CPU ? sim->longest_load : SLOW_CPU;
+
+	return SIM_STALLED_AFTER + 2 * SIM_ROUND_TIME + sim_wait_bound(sim, &worst) * load;
+}
+
+static void
+scene(int policy, uint32_t pool_chunks, Victim victim, bool spread)
+{
+	SimConfig	config = test_config(CHUNKS, pool_chunks, policy);
+	Plan	   *plan = build(victim, spread);
+	Sim		   *sim;
+
+	config.check_every = 64;
+	config.wake = 100;
+	sim = sim_create(&config, plan);
+	while (sim->stats.events < MAX_EVENTS && sim_step(sim))
+		;
+	ok(sim->unfinished == 0 && sim->wrong[0] == '\0' && sim->stats.self_reads == 0 &&
+	   sim->stats.longest_wait <= time_bound(sim),
+	   "%s, %u chunks, %s beside endless short queries%s", sim_policy_name(policy), pool_chunks, victims[victim],
+	   spread ? "" : " at one place");
+	if (sim->wrong[0] != '\0')
+		note("%s", sim->wrong);
+	note("%.1f s, %llu loads, longest wait %.2f s and %llu loads; the disk was idle for %.2f + %.2f + %.2f s",
+		 (double) sim->now / 1e6, (unsigned long long) sim->stats.loads, (double) sim->stats.longest_wait / 1e6,
+		 (unsigned long long) sim->stats.most_loads, (double) sim->stats.idle_elevator / 1e6,
+		 (double) sim->stats.idle_relevance / 1e6, (double) sim->stats.idle_taken / 1e6);
+	sim_free(sim);
+	plan_free(plan);
+}
+
+void
+test_scenes(void)
+{
+	static const uint32_t pools[] = {8, 16, 64};
+
+	for (int policy = 0; policy <= CSCAN_NPOLICIES; policy++)
+	{
+		for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
+		{
+			for (int victim = 0; victim < NVICTIMS; victim++)
+			{
+				scene(policy, pools[i], (Victim) victim, true);
+				scene(policy, pools[i], (Victim) victim, false);
+			}
+		}
+	}
+}
