@@ -94,10 +94,10 @@ wake_scans(int slot)
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
 		if (cscan_pool.scans[i].table == s->table && cscan_pool.scans[i].blocked &&
-			cscan_pool_wants(&cscan_pool, i, s->chunk) &&
-			cscan_pool_ready_for(&cscan_pool, slot, i))
+			cscan_pool_can_use(&cscan_pool, slot, i))
 		{
 			ConditionVariableSignal(&cscan_scans[i].cv);
+			cscan_shared->stats[cscan_pool.scans[i].policy].wakeups++;
 			any = true;
 		}
 	}
@@ -761,6 +761,7 @@ cscan_abm_main(Datum arg)
 	sigjmp_buf	local_sigjmp_buf;
 
 	(void) arg;
+	cscan_lock_at_once = true;
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGINT, CSCAN_SIG_IGN);

@@ -195,6 +195,7 @@ const CScanPolicy cscan_policy_normal = {
 	.keep = keep,
 	.protects = normal_protects,
 	.overrides = true,
+	.in_order = true,
 };
 
 const CScanPolicy cscan_policy_attach = {
@@ -207,4 +208,5 @@ const CScanPolicy cscan_policy_attach = {
 	.keep = keep,
 	.protects = attach_protects,
 	.overrides = true,
+	.in_order = true,
 };

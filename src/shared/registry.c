@@ -43,6 +43,9 @@
 /* So many of a chunk's blocks are looked up to tell whether it is in memory. */
 #define RESIDENT_SAMPLE	16
 
+/* A scan that finds its chunks in memory takes at most so many at once. */
+#define MAX_AHEAD		32
+
 struct CScanRegistration
 {
 	dlist_node	node;
@@ -51,6 +54,12 @@ struct CScanRegistration
 								 * the scan */
 	uint32		nchunks;		/* chunks that the scan wanted at first */
 	CScanTicket ticket;
+
+	/* Chunks that have been taken ahead, see take_resident() */
+	uint32		ahead[MAX_AHEAD];
+	uint32		nahead;
+	uint32		next_ahead;		/* of these, the first not handed out */
+	uint32		reach;			/* so many to take at once next time */
 };
 
 static dlist_head registrations = DLIST_STATIC_INIT(registrations);
@@ -264,6 +273,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
 	reg->nchunks = cscan_pool.scans[scan].needed;
+	reg->reach = 1;
 	reg->ticket.scan = scan;
 	reg->ticket.scan_serial = cscan_scans[scan].serial;
 	reg->ticket.table = table;
@@ -287,6 +297,7 @@ cscan_registry_rest(CScanRegistration *reg)
 {
 	Latch	   *latch = NULL;
 
+	reg->nahead = reg->next_ahead = 0;
 	cscan_lock();
 	if (!is_over(reg))
 	{
@@ -309,6 +320,7 @@ cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
 		(nblocks - 1) / reg->ticket.chunk_blocks >= CSCAN_MAX_CHUNKS)
 		return false;
 
+	reg->nahead = reg->next_ahead = 0;
 	cscan_lock();
 	if (is_over(reg))
 	{
@@ -324,7 +336,11 @@ cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
 	return true;
 }
 
-/* A chunk has been handed out; call with the lock held. */
+/*
+ * A chunk has been handed out, or taken ahead; call with the lock held.  So what
+ * the views tell may be ahead of the scan, and for one that ends early it
+ * includes chunks that were not read.
+ */
 static void
 count_delivery(const CScanTicket *ticket, CScanDelivery how)
 {
@@ -358,6 +374,7 @@ cscan_registry_join(const CScanTicket *ticket)
 	reg->ticket = *ticket;
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
+	reg->reach = 1;
 
 	cscan_lock();
 	if (cscan_pool.scans[ticket->scan].table == ticket->table &&
@@ -441,36 +458,88 @@ others_wait(const CScanRegistration *reg)
 }
 
 /*
+ * The chunks that cscan_pool_take() would take one after another, as many as the
+ * scan reaches for; call with the lock held.  Chunks that several processes
+ * share out they take one by one.
+ */
+static uint32
+look_ahead(const CScanRegistration *reg, uint32 *chunks)
+{
+	int			scan = reg->ticket.scan;
+	uint32		reach = cscan_scans[scan].joinable ? 1 : reg->reach;
+	uint32		n = 0;
+
+	if (!cscan_pool_peek(&cscan_pool, scan, &chunks[n++]))
+		return 0;
+	while (n < reach)
+	{
+		uint32		chunk = chunks[n - 1];
+
+		do
+			chunk = cscan_pool_next_wanted(&cscan_pool, scan, chunk + 1);
+		while (chunk != chunks[0] && !cscan_pool_absent_for(&cscan_pool, scan, chunk));
+		if (chunk == chunks[0])
+			break;
+		chunks[n++] = chunk;
+	}
+	return n;
+}
+
+/*
  * A scan that would have to wait looks whether its next chunk is in memory
  * anyway, as far as a few of its blocks show.  Then there is nothing to load,
  * and to have it pinned by another process would only cost time.  Called with
- * the lock held, which is released in between.
+ * the lock held, which is released in between; "waited" says whether it was not
+ * free.
+ *
+ * While it is not, the scan takes more and more chunks at once, and has less
+ * often to come for the lock.  Those taken ahead are handed out without a look
+ * at anything.  What is no longer in memory then the scan reads itself, as it
+ * reads every page.
  */
 static bool
-take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
+take_resident(CScanRegistration *reg, bool waited, uint64 now, uint32 *chunk)
 {
-	uint32		blocks[RESIDENT_SAMPLE];
-	uint32		nblocks;
-	uint32		candidate;
-	uint32		again;
-	bool		warm = true;
+	int			scan = reg->ticket.scan;
+	uint32		candidates[MAX_AHEAD];
+	uint32		blocks[MAX_AHEAD][RESIDENT_SAMPLE];
+	uint32		nblocks[MAX_AHEAD];
+	uint32		n = look_ahead(reg, candidates);
+	uint32		nwarm = 0;
+	uint32		taken = 0;
+	uint32		next;
 
-	if (!cscan_pool_peek(&cscan_pool, reg->ticket.scan, &candidate))
+	if (n == 0)
 		return false;
-	nblocks = cscan_pool_sample(&cscan_pool, reg->ticket.scan, candidate, blocks, RESIDENT_SAMPLE);
+	for (uint32 i = 0; i < n; i++)
+		nblocks[i] = cscan_pool_sample(&cscan_pool, scan, candidates[i], blocks[i], RESIDENT_SAMPLE);
 	cscan_unlock();
-	for (uint32 i = 0; i < nblocks && warm; i++)
-		warm = cscan_in_buffers(reg->ticket.locator, blocks[i]);
-	cscan_lock();
+	for (bool warm = true; warm && nwarm < n; nwarm += warm)
+	{
+		for (uint32 i = 0; i < nblocks[nwarm] && warm; i++)
+			warm = cscan_in_buffers(reg->ticket.locator, blocks[nwarm][i]);
+	}
+	waited |= cscan_lock();
 
 	/* Meanwhile a load may have begun, or a helper may have taken it. */
 	if (is_over(reg))
 		return false;
-	warm = warm && cscan_pool_peek(&cscan_pool, reg->ticket.scan, &again) &&
-		again == candidate &&
-		cscan_pool_absent_for(&cscan_pool, reg->ticket.scan, candidate);
-	cscan_pool_set_warm(&cscan_pool, reg->ticket.scan, warm && !others_wait(reg));
-	return warm && cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
+	while (taken < nwarm && cscan_pool_peek(&cscan_pool, scan, &next) &&
+		   next == candidates[taken] && cscan_pool_absent_for(&cscan_pool, scan, next) &&
+		   cscan_pool_take(&cscan_pool, scan, reg->helper, now, &next))
+		reg->ahead[taken++] = next;
+	cscan_pool_set_warm(&cscan_pool, scan, taken > 0 && !others_wait(reg));
+	reg->reach = waited ? Min(reg->reach * 2, MAX_AHEAD) : Max(reg->reach / 2, 1);
+	if (taken == 0)
+		return false;
+
+	/* The first is handed out, and counted, by the caller. */
+	*chunk = reg->ahead[0];
+	reg->nahead = taken;
+	reg->next_ahead = 1;
+	for (uint32 i = 1; i < taken; i++)
+		count_delivery(&reg->ticket, CSCAN_RESIDENT);
+	return true;
 }
 
 /*
@@ -560,14 +629,22 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 	uint64		seen_at = 0;
 	long		round = WAIT_ROUND;
 
+	if (reg->next_ahead < reg->nahead)
+	{
+		*chunk = reg->ahead[reg->next_ahead++];
+		CSCAN_FAULT(CSCAN_FAULT_CHUNK);
+		return CSCAN_RESIDENT;
+	}
+
 	for (;;)
 	{
 		uint64		now = cscan_now();
 		Latch	   *latch;
 		bool		done;
+		bool		contended;
 		int			slot;
 
-		cscan_lock();
+		contended = cscan_lock();
 		if (is_over(reg))
 		{
 			cscan_unlock();
@@ -599,7 +676,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		{
 			/* Nothing is loaded for a warm scan: it has to look again. */
 			result = CSCAN_RESIDENT;
-			done = (began == 0 || interest->warm) && take_resident(reg, now, chunk);
+			done = (began == 0 || interest->warm) && take_resident(reg, contended, now, chunk);
 			if (!done)
 			{
 				result = CSCAN_SELF_READ;
