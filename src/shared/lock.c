@@ -27,9 +27,14 @@
 /* So many queue, but for the ABM. */
 #define MAX_QUEUE		4
 
-/* Others sleep for so long (us), and so often at most. */
-#define NAP				1000
-#define MAX_NAPS		200
+/*
+ * Others sleep for so long (us), each time twice as long up to a limit, and so
+ * often at most.  Hundreds that wake up every millisecond would leave little of
+ * the CPUs to the one who has the lock.
+ */
+#define MIN_NAP			1000
+#define MAX_NAP			32000
+#define MAX_NAPS		100
 
 bool		cscan_lock_at_once;
 
@@ -46,6 +51,8 @@ queue_for_lock(void)
 static void
 lock_slowly(void)
 {
+	long		nap = MIN_NAP;
+
 	if (cscan_lock_at_once)
 	{
 		queue_for_lock();
@@ -64,14 +71,15 @@ lock_slowly(void)
 		pg_atomic_fetch_sub_u32(&cscan_shared->lock_queue, 1);
 
 		pgstat_report_wait_start(wait_for_lock);
-		pg_usleep(NAP);
+		pg_usleep(nap);
 		pgstat_report_wait_end();
+		nap = Min(nap * 2, MAX_NAP);
 		if (LWLockConditionalAcquire(cscan_shared->lock, LW_EXCLUSIVE))
 			return;
 	}
 }
 
-bool
+void
 cscan_lock(void)
 {
 	bool		waited = !LWLockConditionalAcquire(cscan_shared->lock, LW_EXCLUSIVE);
@@ -81,7 +89,6 @@ cscan_lock(void)
 	INSTR_TIME_SET_CURRENT(locked_at);
 	cscan_shared->lock_stats.locks++;
 	cscan_shared->lock_stats.lock_waits += waited;
-	return waited;
 }
 
 void

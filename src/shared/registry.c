@@ -40,11 +40,21 @@
  */
 #define HELPERS_STUCK_AFTER	10000
 
+/*
+ * Nobody waits for one chunk for longer than this before it reads it itself, be
+ * the ABM as busy as it may (us).
+ */
+#define PATIENCE		30000000
+
 /* So many of a chunk's blocks are looked up to tell whether it is in memory. */
 #define RESIDENT_SAMPLE	16
 
-/* A scan that finds its chunks in memory takes at most so many at once. */
+/*
+ * A scan that finds its chunks in memory takes at most so many at once; more than
+ * one only where more than one in so many found the scheduler's lock taken.
+ */
 #define MAX_AHEAD		32
+#define MUCH_WAITING	16
 
 struct CScanRegistration
 {
@@ -60,6 +70,11 @@ struct CScanRegistration
 	uint32		nahead;
 	uint32		next_ahead;		/* of these, the first not handed out */
 	uint32		reach;			/* so many to take at once next time */
+	uint64		locks;			/* the lock's counts when that was fixed */
+	uint64		lock_waits;
+
+	/* Loads of its table when its patience had an end, and 1; 0: it has not */
+	uint64		gave_up;
 };
 
 static dlist_head registrations = DLIST_STATIC_INIT(registrations);
@@ -274,6 +289,8 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	reg->helper = CSCAN_NONE;
 	reg->nchunks = cscan_pool.scans[scan].needed;
 	reg->reach = 1;
+	reg->locks = cscan_shared->lock_stats.locks;
+	reg->lock_waits = cscan_shared->lock_stats.lock_waits;
 	reg->ticket.scan = scan;
 	reg->ticket.scan_serial = cscan_scans[scan].serial;
 	reg->ticket.table = table;
@@ -486,19 +503,35 @@ look_ahead(const CScanRegistration *reg, uint32 *chunks)
 }
 
 /*
+ * How many chunks to take at once next time: twice as many, or half as many.
+ * Call with the lock held.
+ */
+static void
+change_reach(CScanRegistration *reg)
+{
+	const CScanLockStats *stats = &cscan_shared->lock_stats;
+
+	if ((stats->lock_waits - reg->lock_waits) * MUCH_WAITING > stats->locks - reg->locks)
+		reg->reach = Min(reg->reach * 2, MAX_AHEAD);
+	else
+		reg->reach = Max(reg->reach / 2, 1);
+	reg->locks = stats->locks;
+	reg->lock_waits = stats->lock_waits;
+}
+
+/*
  * A scan that would have to wait looks whether its next chunk is in memory
  * anyway, as far as a few of its blocks show.  Then there is nothing to load,
  * and to have it pinned by another process would only cost time.  Called with
- * the lock held, which is released in between; "waited" says whether it was not
- * free.
+ * the lock held, which is released in between.
  *
- * While it is not, the scan takes more and more chunks at once, and has less
- * often to come for the lock.  Those taken ahead are handed out without a look
- * at anything.  What is no longer in memory then the scan reads itself, as it
- * reads every page.
+ * While many have to wait for the lock, the scan takes more and more chunks at
+ * once, and has to come for it less often.  Those taken ahead are handed out
+ * without a look at anything.  What is no longer in memory then the scan reads
+ * itself, as it reads every page.
  */
 static bool
-take_resident(CScanRegistration *reg, bool waited, uint64 now, uint32 *chunk)
+take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 {
 	int			scan = reg->ticket.scan;
 	uint32		candidates[MAX_AHEAD];
@@ -519,7 +552,7 @@ take_resident(CScanRegistration *reg, bool waited, uint64 now, uint32 *chunk)
 		for (uint32 i = 0; i < nblocks[nwarm] && warm; i++)
 			warm = cscan_in_buffers(reg->ticket.locator, blocks[nwarm][i]);
 	}
-	waited |= cscan_lock();
+	cscan_lock();
 
 	/* Meanwhile a load may have begun, or a helper may have taken it. */
 	if (is_over(reg))
@@ -529,7 +562,7 @@ take_resident(CScanRegistration *reg, bool waited, uint64 now, uint32 *chunk)
 		   cscan_pool_take(&cscan_pool, scan, reg->helper, now, &next))
 		reg->ahead[taken++] = next;
 	cscan_pool_set_warm(&cscan_pool, scan, taken > 0 && !others_wait(reg));
-	reg->reach = waited ? Min(reg->reach * 2, MAX_AHEAD) : Max(reg->reach / 2, 1);
+	change_reach(reg);
 	if (taken == 0)
 		return false;
 
@@ -568,24 +601,49 @@ stall_others(const CScanRegistration *reg)
  * lock held.
  *
  * A long wait alone is no reason.  But who waits wants a load, and if for a
- * while none at all is completed then something is wrong.  Not so under elevator,
- * whose cursor may be waiting for the slowest scan; unless that may be a scan of
+ * while none at all is completed then something is wrong, or all that the ABM
+ * has is being read, by many who share few CPUs.  So scans read for themselves
+ * then, but no more of them than the ABM would have served: one for each time
+ * that a load takes.
+ *
+ * Under a policy without a last resort (elevator) the cursor may be waiting for
+ * the slowest scan, and others have to wait with it.  When its patience has an
+ * end a scan has none left until its table's cursor has moved.
+ *
+ * Neither is for a parallel query's process: whom it waits for may be a scan of
  * the same query, which waits for this process to take its rows.
  */
 static bool
-must_read_itself(const CScanRegistration *reg, uint64 now, uint64 since)
+must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 {
+	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
+	const CScanSharedTable *table = &cscan_tables[reg->ticket.table];
+	bool		no_load = now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER;
+	bool		too_long = now > since + PATIENCE;
+
 	/* Who finds it stuck tells the others: until it moves nobody waits again. */
 	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
-	return cscan_shared->abm_latch == NULL ||
+	if (cscan_shared->abm_latch == NULL ||
 		cscan_pool.state->budget < reg->ticket.chunk_blocks ||
-		cscan_tables[reg->ticket.table].lock_state == CSCAN_TABLE_REFUSED ||
-		cscan_shared->abm_stuck == cscan_shared->abm_alive ||
-		((cscan_pool.scans[reg->ticket.scan].policy != CSCAN_POLICY_ELEVATOR ||
-		  IsInParallelMode()) &&
-		 now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER);
+		table->lock_state == CSCAN_TABLE_REFUSED ||
+		cscan_shared->abm_stuck == cscan_shared->abm_alive)
+		return true;
+	if (IsInParallelMode())
+		return no_load;
+	if (!cscan_policies[interest->policy]->overrides)
+	{
+		if (too_long)
+			reg->gave_up = table->chunks_loaded + 1;
+		return reg->gave_up == table->chunks_loaded + 1;
+	}
+	if (too_long)
+		return true;
+	if (!no_load || now < cscan_shared->self_read + (uint64) cscan_pool.state->load_time)
+		return false;
+	cscan_shared->self_read = now;
+	return true;
 }
 
 /*
@@ -641,10 +699,9 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		uint64		now = cscan_now();
 		Latch	   *latch;
 		bool		done;
-		bool		contended;
 		int			slot;
 
-		contended = cscan_lock();
+		cscan_lock();
 		if (is_over(reg))
 		{
 			cscan_unlock();
@@ -676,7 +733,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		{
 			/* Nothing is loaded for a warm scan: it has to look again. */
 			result = CSCAN_RESIDENT;
-			done = (began == 0 || interest->warm) && take_resident(reg, contended, now, chunk);
+			done = (began == 0 || interest->warm) && take_resident(reg, now, chunk);
 			if (!done)
 			{
 				result = CSCAN_SELF_READ;

@@ -144,6 +144,8 @@ typedef struct CScanShared
 	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; by
 								 * scans */
 
+	uint64		self_read;		/* when a scan last read for itself because
+								 * for long there had been no load (us) */
 	uint64		next_serial;
 	ConditionVariable released; /* signalled when a table entry has gone */
 
@@ -168,8 +170,8 @@ cscan_now(void)
 	return INSTR_TIME_GET_MICROSEC(t);
 }
 
-/* Take the scheduler's lock, see lock.c; was it not free? */
-extern bool cscan_lock(void);
+/* The scheduler's lock, see lock.c. */
+extern void cscan_lock(void);
 extern void cscan_unlock(void);
 
 /* This process, the ABM, never lets others go first. */
