@@ -50,8 +50,15 @@
  */
 #define FAST_BLOCK_TIME		20
 
-/* How often neighbours and stalled scans are looked after (us). */
+/* How often neighbours are looked after (us). */
 #define ROUND_TIME			10000
+
+/*
+ * How often tables, pins and stalled scans are, while nobody tells of a change:
+ * that takes the scheduler's lock some times, which is dear where hundreds of
+ * scans compete for the CPUs (us).
+ */
+#define LOOK_TIME			50000
 
 /* A table whose lock was refused is tried again after so long (us). */
 #define RETRY_LOCK_AFTER	100000
@@ -208,6 +215,7 @@ drop_slot(int slot)
 	finish_loads_of(slot);
 	cscan_lock();
 	cscan_pool_drop(&cscan_pool, slot);
+	cscan_shared->abm_idle = false;
 	cscan_unlock();
 	cscan_loader_release(slot);
 	read_under[slot] = CSCAN_NONE;
@@ -695,12 +703,14 @@ static void
 main_loop(void)
 {
 	uint64		last_round = 0;
+	uint64		last_look = 0;
 	uint64		last_report = 0;
+	bool		told = true;
 
 	for (;;)
 	{
 		uint64		now;
-		bool		worked;
+		bool		worked = false;
 
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
@@ -711,14 +721,20 @@ main_loop(void)
 			shrink_pool();
 		}
 
-		look_after_tables();
-		drop_useless();
-		let_pins_follow_wants();
 		now = cscan_now();
+		if (told || now >= last_look + LOOK_TIME)
+		{
+			look_after_tables();
+			drop_useless();
+			let_pins_follow_wants();
+			last_look = now;
+			told = true;
+		}
 		if (now >= last_round + ROUND_TIME)
 		{
 			AcceptInvalidationMessages();
-			look_for_stalled(now);
+			if (told)
+				look_for_stalled(now);
 			look_for_hollow();
 			look_after_neighbours();
 			if (now >= last_report + REPORT_STATS_AFTER)
@@ -730,7 +746,9 @@ main_loop(void)
 			last_round = now;
 		}
 
-		worked = run_scheduler();
+		/* What the ABM itself has changed it need not be told. */
+		if (told || !cscan_shared->abm_idle)
+			worked = run_scheduler();
 		if (nin_flight > 0)
 		{
 			/* Somebody may need the next one before this one is complete. */
@@ -740,18 +758,22 @@ main_loop(void)
 					(void) run_scheduler();
 			}
 			finish_load(0);
-			continue;
+			worked = true;
 		}
 		if (worked)
+		{
+			told = true;
 			continue;
+		}
 
 		if (loads_since_tidy > TIDY_AFTER_LOADS || !anything_held())
 		{
 			cscan_loader_tidy();
 			loads_since_tidy = 0;
 		}
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle);
+		told = (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						  anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle) & WL_LATCH_SET) != 0 ||
+			!cscan_shared->abm_idle;
 	}
 }
 

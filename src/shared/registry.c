@@ -69,15 +69,20 @@ struct CScanRegistration
 	uint32		ahead[MAX_AHEAD];
 	uint32		nahead;
 	uint32		next_ahead;		/* of these, the first not handed out */
-	uint32		reach;			/* so many to take at once next time */
-	uint64		locks;			/* the lock's counts when that was fixed */
-	uint64		lock_waits;
 
 	/* Loads of its table when its patience had an end, and 1; 0: it has not */
 	uint64		gave_up;
 };
 
 static dlist_head registrations = DLIST_STATIC_INIT(registrations);
+
+/* So many chunks to take at once next time, whatever scan it is for, and */
+static uint32 reach = 1;
+
+/* the lock's counts when that was fixed */
+static uint64 locks_then;
+static uint64 waits_then;
+
 static uint32 wait_for_chunk;
 static uint32 wait_for_release;
 
@@ -288,9 +293,6 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
 	reg->nchunks = cscan_pool.scans[scan].needed;
-	reg->reach = 1;
-	reg->locks = cscan_shared->lock_stats.locks;
-	reg->lock_waits = cscan_shared->lock_stats.lock_waits;
 	reg->ticket.scan = scan;
 	reg->ticket.scan_serial = cscan_scans[scan].serial;
 	reg->ticket.table = table;
@@ -299,9 +301,16 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	reg->ticket.chunk_blocks = cscan_pool.tables[table].chunk_blocks;
 	dlist_push_head(&registrations, &reg->node);
 
-	/* The ABM looks for new tables before it decides whether to sleep. */
-	latch = cscan_shared->abm_latch;
-	cscan_shared->abm_idle = false;
+	/*
+	 * The ABM looks for new tables before it decides whether to sleep.  It has
+	 * nothing to do for a scan that finds what it needs.
+	 */
+	latch = NULL;
+	if (!warm || cscan_tables[table].lock_state != CSCAN_TABLE_LOCKED)
+	{
+		latch = cscan_shared->abm_latch;
+		cscan_shared->abm_idle = false;
+	}
 	cscan_unlock();
 
 	wake_abm(latch);
@@ -391,7 +400,6 @@ cscan_registry_join(const CScanTicket *ticket)
 	reg->ticket = *ticket;
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
-	reg->reach = 1;
 
 	cscan_lock();
 	if (cscan_pool.scans[ticket->scan].table == ticket->table &&
@@ -475,20 +483,20 @@ others_wait(const CScanRegistration *reg)
 }
 
 /*
- * The chunks that cscan_pool_take() would take one after another, as many as the
- * scan reaches for; call with the lock held.  Chunks that several processes
+ * The chunks that cscan_pool_take() would take one after another, as many as are
+ * to be taken at once; call with the lock held.  Chunks that several processes
  * share out they take one by one.
  */
 static uint32
 look_ahead(const CScanRegistration *reg, uint32 *chunks)
 {
 	int			scan = reg->ticket.scan;
-	uint32		reach = cscan_scans[scan].joinable ? 1 : reg->reach;
+	uint32		most = cscan_scans[scan].joinable ? 1 : reach;
 	uint32		n = 0;
 
 	if (!cscan_pool_peek(&cscan_pool, scan, &chunks[n++]))
 		return 0;
-	while (n < reach)
+	while (n < most)
 	{
 		uint32		chunk = chunks[n - 1];
 
@@ -507,16 +515,16 @@ look_ahead(const CScanRegistration *reg, uint32 *chunks)
  * Call with the lock held.
  */
 static void
-change_reach(CScanRegistration *reg)
+change_reach(void)
 {
 	const CScanLockStats *stats = &cscan_shared->lock_stats;
 
-	if ((stats->lock_waits - reg->lock_waits) * MUCH_WAITING > stats->locks - reg->locks)
-		reg->reach = Min(reg->reach * 2, MAX_AHEAD);
+	if ((stats->lock_waits - waits_then) * MUCH_WAITING > stats->locks - locks_then)
+		reach = Min(reach * 2, MAX_AHEAD);
 	else
-		reg->reach = Max(reg->reach / 2, 1);
-	reg->locks = stats->locks;
-	reg->lock_waits = stats->lock_waits;
+		reach = Max(reach / 2, 1);
+	locks_then = stats->locks;
+	waits_then = stats->lock_waits;
 }
 
 /*
@@ -562,7 +570,7 @@ take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 		   cscan_pool_take(&cscan_pool, scan, reg->helper, now, &next))
 		reg->ahead[taken++] = next;
 	cscan_pool_set_warm(&cscan_pool, scan, taken > 0 && !others_wait(reg));
-	change_reach(reg);
+	change_reach();
 	if (taken == 0)
 		return false;
 
@@ -699,6 +707,8 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		uint64		now = cscan_now();
 		Latch	   *latch;
 		bool		done;
+		bool		apart = false;
+		int			had;
 		int			slot;
 
 		cscan_lock();
@@ -708,6 +718,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			ConditionVariableCancelSleep();
 			return reg->helper == CSCAN_NONE ? CSCAN_LOST : CSCAN_FINISHED;
 		}
+		had = reg->helper == CSCAN_NONE ? interest->in_use : cscan_pool.helpers[reg->helper].in_use;
 		slot = cscan_pool_choose(&cscan_pool, reg->ticket.scan, reg->helper, now);
 		if (slot != CSCAN_NONE)
 		{
@@ -734,6 +745,9 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			/* Nothing is loaded for a warm scan: it has to look again. */
 			result = CSCAN_RESIDENT;
 			done = (began == 0 || interest->warm) && take_resident(reg, now, chunk);
+
+			/* Of that the ABM need not be told, nothing of its own has changed. */
+			apart = done && had == CSCAN_NONE;
 			if (!done)
 			{
 				result = CSCAN_SELF_READ;
@@ -763,7 +777,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		}
 		if (seen_at != 0)
 			round = HELPERS_STUCK_AFTER / 1000;
-		latch = abm_to_wake();
+		latch = apart ? NULL : abm_to_wake();
 		cscan_unlock();
 
 		wake_abm(latch);
