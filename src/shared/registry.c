@@ -54,7 +54,7 @@
  * one only where more than one in so many found the scheduler's lock taken.
  */
 #define MAX_AHEAD		32
-#define MUCH_WAITING	16
+#define MUCH_WAITING	64
 
 struct CScanRegistration
 {
