@@ -18,8 +18,7 @@ cscan.chunk_size = 4MB
 ));
 sql($node, q(
 	CREATE TABLE t WITH (fillfactor = 10) AS
-		SELECT i, repeat('x', 700) AS filler FROM generate_series(1, 10000) i;
-	VACUUM FULL t));
+		SELECT i, repeat('x', 700) AS filler FROM generate_series(1, 6000) i));
 $node->restart;
 wait_for_abm($node);
 
@@ -31,7 +30,7 @@ ok(poll($node, 'SELECT chunks_done > 0 FROM cscan_scans'), 'a slow scan has its 
 $fast->query("SET statement_timeout = '120s'");
 $fast->send('SELECT count(*), sum(i) FROM t');
 ok(poll($node, 'SELECT count(*) FROM cscan_scans WHERE blocked_since IS NOT NULL', '1'), 'another one waits for it');
-is($fast->result(120), '10000|50005000', 'but it ends, with the right answer');
+is($fast->result(120), '6000|18003000', 'but it ends, with the right answer');
 ok(!$slow->done, 'long before the slow one');
 cmp_ok(sql($node, q(SELECT self_reads FROM cscan_stat WHERE policy = 'elevator')), '>', 0, 'it has read for itself');
 
