@@ -618,7 +618,7 @@ stall_others(const CScanRegistration *reg)
  * the slowest scan, and others have to wait with it.  When its patience has an
  * end a scan has none left until its table's cursor has moved.
  *
- * Neither is for a parallel query's process: whom it waits for may be a scan of
+ * Neither delay is for a parallel query's process: whom it waits for may be a scan of
  * the same query, which waits for this process to take its rows.
  */
 static bool
@@ -639,7 +639,7 @@ must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 		cscan_shared->abm_stuck == cscan_shared->abm_alive)
 		return true;
 	if (IsInParallelMode())
-		return no_load;
+		return no_load || too_long;
 	if (!cscan_policies[interest->policy]->overrides)
 	{
 		if (too_long)
