@@ -48,13 +48,23 @@ CREATE FUNCTION cscan_stat(
 	OUT policy text, OUT scans bigint, OUT chunks_delivered bigint,
 	OUT chunks_loaded bigint, OUT blocks_read bigint, OUT evictions bigint,
 	OUT self_reads bigint, OUT waits bigint, OUT wait_time double precision,
-	OUT stats_reset timestamptz)
+	OUT wakeups bigint, OUT stats_reset timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cscan_stat_srf'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 CREATE VIEW cscan_stat AS SELECT * FROM cscan_stat();
 COMMENT ON VIEW cscan_stat IS 'totals of each policy since the last reset; wait_time in milliseconds';
+
+CREATE FUNCTION cscan_stat_scheduler(
+	OUT locks bigint, OUT lock_waits bigint, OUT lock_time double precision,
+	OUT max_lock_time double precision, OUT stats_reset timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cscan_stat_scheduler_srf'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW cscan_stat_scheduler AS SELECT * FROM cscan_stat_scheduler();
+COMMENT ON VIEW cscan_stat_scheduler IS 'the scheduler''s lock since the last reset; times in milliseconds';
 
 CREATE FUNCTION cscan_stat_reset()
 RETURNS void
@@ -68,4 +78,4 @@ RETURNS TABLE (relation regclass, is_cscan boolean, reason text)
 AS 'MODULE_PATHNAME', 'cscan_why_not'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
-GRANT SELECT ON cscan_scans, cscan_chunks, cscan_relations, cscan_stat TO PUBLIC;
+GRANT SELECT ON cscan_scans, cscan_chunks, cscan_relations, cscan_stat, cscan_stat_scheduler TO PUBLIC;

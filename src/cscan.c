@@ -154,6 +154,7 @@ _PG_init(void)
 
 	cscan_preloaded = true;
 	cscan_shared_init();
+	cscan_lock_init();
 	cscan_registry_init();
 	cscan_planner_init();
 	cscan_abm_init();

@@ -28,6 +28,7 @@ extern bool cscan_preloaded;
 extern void cscan_require_preload(void);
 
 extern void cscan_shared_init(void);
+extern void cscan_lock_init(void);
 extern void cscan_registry_init(void);
 extern void cscan_abm_init(void);
 extern void cscan_exec_init(void);

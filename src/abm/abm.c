@@ -51,8 +51,15 @@
  */
 #define FAST_BLOCK_TIME		20
 
-/* How often neighbours and stalled scans are looked after (us). */
+/* How often neighbours are looked after (us). */
 #define ROUND_TIME			10000
+
+/*
+ * How often tables, pins and stalled scans are, while nobody tells of a change:
+ * that takes the scheduler's lock some times, which is dear where hundreds of
+ * scans compete for the CPUs (us).
+ */
+#define LOOK_TIME			50000
 
 /* A table whose lock was refused is tried again after so long (us). */
 #define RETRY_LOCK_AFTER	100000
@@ -95,10 +102,10 @@ wake_scans(int slot)
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
 		if (cscan_pool.scans[i].table == s->table && cscan_pool.scans[i].blocked &&
-			cscan_pool_wants(&cscan_pool, i, s->chunk) &&
-			cscan_pool_ready_for(&cscan_pool, slot, i))
+			cscan_pool_can_use(&cscan_pool, slot, i))
 		{
 			ConditionVariableSignal(&cscan_scans[i].cv);
+			cscan_shared->stats[cscan_pool.scans[i].policy].wakeups++;
 			any = true;
 		}
 	}
@@ -209,6 +216,7 @@ drop_slot(int slot)
 	finish_loads_of(slot);
 	cscan_lock();
 	cscan_pool_drop(&cscan_pool, slot);
+	cscan_shared->abm_idle = false;
 	cscan_unlock();
 	cscan_loader_release(slot);
 	read_under[slot] = CSCAN_NONE;
@@ -697,12 +705,14 @@ static void
 main_loop(void)
 {
 	uint64		last_round = 0;
+	uint64		last_look = 0;
 	uint64		last_report = 0;
+	bool		told = true;
 
 	for (;;)
 	{
 		uint64		now;
-		bool		worked;
+		bool		worked = false;
 
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
@@ -715,14 +725,20 @@ main_loop(void)
 		}
 
 		cscan_trace_write(false);
-		look_after_tables();
-		drop_useless();
-		let_pins_follow_wants();
 		now = cscan_now();
+		if (told || now >= last_look + LOOK_TIME)
+		{
+			look_after_tables();
+			drop_useless();
+			let_pins_follow_wants();
+			last_look = now;
+			told = true;
+		}
 		if (now >= last_round + ROUND_TIME)
 		{
 			AcceptInvalidationMessages();
-			look_for_stalled(now);
+			if (told)
+				look_for_stalled(now);
 			look_for_hollow();
 			look_after_neighbours();
 			if (now >= last_report + REPORT_STATS_AFTER)
@@ -734,7 +750,9 @@ main_loop(void)
 			last_round = now;
 		}
 
-		worked = run_scheduler();
+		/* What the ABM itself has changed it need not be told. */
+		if (told || !cscan_shared->abm_idle)
+			worked = run_scheduler();
 		if (nin_flight > 0)
 		{
 			/* Somebody may need the next one before this one is complete. */
@@ -744,10 +762,13 @@ main_loop(void)
 					(void) run_scheduler();
 			}
 			finish_load(0);
-			continue;
+			worked = true;
 		}
 		if (worked)
+		{
+			told = true;
 			continue;
+		}
 
 		if (loads_since_tidy > TIDY_AFTER_LOADS || !anything_held())
 		{
@@ -755,8 +776,9 @@ main_loop(void)
 			loads_since_tidy = 0;
 		}
 		cscan_trace_write(true);
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle);
+		told = (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						  anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle) & WL_LATCH_SET) != 0 ||
+			!cscan_shared->abm_idle;
 	}
 }
 
@@ -766,6 +788,7 @@ cscan_abm_main(Datum arg)
 	sigjmp_buf	local_sigjmp_buf;
 
 	(void) arg;
+	cscan_lock_at_once = true;
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGINT, CSCAN_SIG_IGN);

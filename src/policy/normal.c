@@ -198,6 +198,7 @@ const CScanPolicy cscan_policy_normal = {
 	.least_valued = least_valued,
 	.protect = normal_protect,
 	.overrides = true,
+	.in_order = true,
 };
 
 const CScanPolicy cscan_policy_attach = {
@@ -210,4 +211,5 @@ const CScanPolicy cscan_policy_attach = {
 	.least_valued = least_valued,
 	.protect = attach_protect,
 	.overrides = true,
+	.in_order = true,
 };

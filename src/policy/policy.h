@@ -48,6 +48,9 @@ typedef struct CScanPolicy
 
 	/* May the last resort of a small pool be used for its scans? */
 	bool		overrides;
+
+	/* Is only its next chunk of use to a scan? */
+	bool		in_order;
 } CScanPolicy;
 
 #define CSCAN_POLICY_DECLARATION(id, name) extern const CScanPolicy cscan_policy_##name;

@@ -538,6 +538,21 @@ cscan_pool_in_flight(const CScanPool *pool, int slot)
 }
 
 /*
+ * Would the scan find something to use if it were woken because this slot is
+ * ready?  Where others of its chunks are of use as well, one of them is.
+ */
+bool
+cscan_pool_can_use(const CScanPool *pool, int slot, int scan)
+{
+	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
+
+	return pool->scans[scan].table == pool->slots[slot].table &&
+		cscan_pool_wants(pool, scan, pool->slots[slot].chunk) &&
+		cscan_pool_ready_for(pool, slot, scan) &&
+		(!policy->in_order || policy->choose_available(pool, scan) != CSCAN_NONE);
+}
+
+/*
  * Neither ready nor in flight.  What is in flight may turn out not to be all
  * that the scan wants; then it is absent when it has arrived.
  */

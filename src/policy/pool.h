@@ -420,6 +420,7 @@ extern bool cscan_pool_starved(const CScanPool *pool, int scan);
 extern bool cscan_pool_has_absent(const CScanPool *pool, int scan);
 extern int	cscan_pool_find(const CScanPool *pool, int table, uint32_t chunk);
 extern bool cscan_pool_ready_for(const CScanPool *pool, int slot, int scan);
+extern bool cscan_pool_can_use(const CScanPool *pool, int slot, int scan);
 extern bool cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk);
 extern CScanRange cscan_pool_blocks_of(const CScanPool *pool, int table, uint32_t chunk);
 extern CScanPieces cscan_pool_pieces_wanted(const CScanPool *pool, int table,

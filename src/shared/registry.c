@@ -40,8 +40,21 @@
  */
 #define HELPERS_STUCK_AFTER	10000
 
+/*
+ * Nobody waits for one chunk for longer than this before it reads it itself, be
+ * the ABM as busy as it may (us).
+ */
+#define PATIENCE		30000000
+
 /* So many of a chunk's blocks are looked up to tell whether it is in memory. */
 #define RESIDENT_SAMPLE	16
+
+/*
+ * A scan that finds its chunks in memory takes at most so many at once; more than
+ * one only where more than one in so many found the scheduler's lock taken.
+ */
+#define MAX_AHEAD		32
+#define MUCH_WAITING	64
 
 struct CScanRegistration
 {
@@ -51,9 +64,25 @@ struct CScanRegistration
 								 * the scan */
 	uint32		nchunks;		/* chunks that the scan wanted at first */
 	CScanTicket ticket;
+
+	/* Chunks that have been taken ahead, see take_resident() */
+	uint32		ahead[MAX_AHEAD];
+	uint32		nahead;
+	uint32		next_ahead;		/* of these, the first not handed out */
+
+	/* Loads of its table when its patience had an end, and 1; 0: it has not */
+	uint64		gave_up;
 };
 
 static dlist_head registrations = DLIST_STATIC_INIT(registrations);
+
+/* So many chunks to take at once next time, whatever scan it is for, and */
+static uint32 reach = 1;
+
+/* the lock's counts when that was fixed */
+static uint64 locks_then;
+static uint64 waits_then;
+
 static uint32 wait_for_chunk;
 static uint32 wait_for_release;
 
@@ -272,9 +301,16 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	reg->ticket.chunk_blocks = cscan_pool.tables[table].chunk_blocks;
 	dlist_push_head(&registrations, &reg->node);
 
-	/* The ABM looks for new tables before it decides whether to sleep. */
-	latch = cscan_shared->abm_latch;
-	cscan_shared->abm_idle = false;
+	/*
+	 * The ABM looks for new tables before it decides whether to sleep.  It has
+	 * nothing to do for a scan that finds what it needs.
+	 */
+	latch = NULL;
+	if (!warm || cscan_tables[table].lock_state != CSCAN_TABLE_LOCKED)
+	{
+		latch = cscan_shared->abm_latch;
+		cscan_shared->abm_idle = false;
+	}
 	cscan_unlock();
 
 	wake_abm(latch);
@@ -287,6 +323,7 @@ cscan_registry_rest(CScanRegistration *reg)
 {
 	Latch	   *latch = NULL;
 
+	reg->nahead = reg->next_ahead = 0;
 	cscan_lock();
 	if (!is_over(reg))
 	{
@@ -309,6 +346,7 @@ cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
 		(nblocks - 1) / reg->ticket.chunk_blocks >= CSCAN_MAX_CHUNKS)
 		return false;
 
+	reg->nahead = reg->next_ahead = 0;
 	cscan_lock();
 	if (is_over(reg))
 	{
@@ -324,7 +362,11 @@ cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
 	return true;
 }
 
-/* A chunk has been handed out; call with the lock held. */
+/*
+ * A chunk has been handed out, or taken ahead; call with the lock held.  So what
+ * the views tell may be ahead of the scan, and for one that ends early it
+ * includes chunks that were not read.
+ */
 static void
 count_delivery(const CScanTicket *ticket, CScanDelivery how)
 {
@@ -441,36 +483,104 @@ others_wait(const CScanRegistration *reg)
 }
 
 /*
+ * The chunks that cscan_pool_take() would take one after another, as many as are
+ * to be taken at once; call with the lock held.  Chunks that several processes
+ * share out they take one by one.
+ */
+static uint32
+look_ahead(const CScanRegistration *reg, uint32 *chunks)
+{
+	int			scan = reg->ticket.scan;
+	uint32		most = cscan_scans[scan].joinable ? 1 : reach;
+	uint32		n = 0;
+
+	if (!cscan_pool_peek(&cscan_pool, scan, &chunks[n++]))
+		return 0;
+	while (n < most)
+	{
+		uint32		chunk = chunks[n - 1];
+
+		do
+			chunk = cscan_pool_next_wanted(&cscan_pool, scan, chunk + 1);
+		while (chunk != chunks[0] && !cscan_pool_absent_for(&cscan_pool, scan, chunk));
+		if (chunk == chunks[0])
+			break;
+		chunks[n++] = chunk;
+	}
+	return n;
+}
+
+/*
+ * How many chunks to take at once next time: twice as many, or half as many.
+ * Call with the lock held.
+ */
+static void
+change_reach(void)
+{
+	const CScanLockStats *stats = &cscan_shared->lock_stats;
+
+	if ((stats->lock_waits - waits_then) * MUCH_WAITING > stats->locks - locks_then)
+		reach = Min(reach * 2, MAX_AHEAD);
+	else
+		reach = Max(reach / 2, 1);
+	locks_then = stats->locks;
+	waits_then = stats->lock_waits;
+}
+
+/*
  * A scan that would have to wait looks whether its next chunk is in memory
  * anyway, as far as a few of its blocks show.  Then there is nothing to load,
  * and to have it pinned by another process would only cost time.  Called with
  * the lock held, which is released in between.
+ *
+ * While many have to wait for the lock, the scan takes more and more chunks at
+ * once, and has to come for it less often.  Those taken ahead are handed out
+ * without a look at anything.  What is no longer in memory then the scan reads
+ * itself, as it reads every page.
  */
 static bool
 take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 {
-	uint32		blocks[RESIDENT_SAMPLE];
-	uint32		nblocks;
-	uint32		candidate;
-	uint32		again;
-	bool		warm = true;
+	int			scan = reg->ticket.scan;
+	uint32		candidates[MAX_AHEAD];
+	uint32		blocks[MAX_AHEAD][RESIDENT_SAMPLE];
+	uint32		nblocks[MAX_AHEAD];
+	uint32		n = look_ahead(reg, candidates);
+	uint32		nwarm = 0;
+	uint32		taken = 0;
+	uint32		next;
 
-	if (!cscan_pool_peek(&cscan_pool, reg->ticket.scan, &candidate))
+	if (n == 0)
 		return false;
-	nblocks = cscan_pool_sample(&cscan_pool, reg->ticket.scan, candidate, blocks, RESIDENT_SAMPLE);
+	for (uint32 i = 0; i < n; i++)
+		nblocks[i] = cscan_pool_sample(&cscan_pool, scan, candidates[i], blocks[i], RESIDENT_SAMPLE);
 	cscan_unlock();
-	for (uint32 i = 0; i < nblocks && warm; i++)
-		warm = cscan_in_buffers(reg->ticket.locator, blocks[i]);
+	for (bool warm = true; warm && nwarm < n; nwarm += warm)
+	{
+		for (uint32 i = 0; i < nblocks[nwarm] && warm; i++)
+			warm = cscan_in_buffers(reg->ticket.locator, blocks[nwarm][i]);
+	}
 	cscan_lock();
 
 	/* Meanwhile a load may have begun, or a helper may have taken it. */
 	if (is_over(reg))
 		return false;
-	warm = warm && cscan_pool_peek(&cscan_pool, reg->ticket.scan, &again) &&
-		again == candidate &&
-		cscan_pool_absent_for(&cscan_pool, reg->ticket.scan, candidate);
-	cscan_pool_set_warm(&cscan_pool, reg->ticket.scan, warm && !others_wait(reg));
-	return warm && cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
+	while (taken < nwarm && cscan_pool_peek(&cscan_pool, scan, &next) &&
+		   next == candidates[taken] && cscan_pool_absent_for(&cscan_pool, scan, next) &&
+		   cscan_pool_take(&cscan_pool, scan, reg->helper, now, &next))
+		reg->ahead[taken++] = next;
+	cscan_pool_set_warm(&cscan_pool, scan, taken > 0 && !others_wait(reg));
+	change_reach();
+	if (taken == 0)
+		return false;
+
+	/* The first is handed out, and counted, by the caller. */
+	*chunk = reg->ahead[0];
+	reg->nahead = taken;
+	reg->next_ahead = 1;
+	for (uint32 i = 1; i < taken; i++)
+		count_delivery(&reg->ticket, CSCAN_RESIDENT);
+	return true;
 }
 
 /*
@@ -499,24 +609,49 @@ stall_others(const CScanRegistration *reg)
  * lock held.
  *
  * A long wait alone is no reason.  But who waits wants a load, and if for a
- * while none at all is completed then something is wrong.  Not so under elevator,
- * whose cursor may be waiting for the slowest scan; unless that may be a scan of
+ * while none at all is completed then something is wrong, or all that the ABM
+ * has is being read, by many who share few CPUs.  So scans read for themselves
+ * then, but no more of them than the ABM would have served: one for each time
+ * that a load takes.
+ *
+ * Under a policy without a last resort (elevator) the cursor may be waiting for
+ * the slowest scan, and others have to wait with it.  When its patience has an
+ * end a scan has none left until its table's cursor has moved.
+ *
+ * Neither delay is for a parallel query's process: whom it waits for may be a scan of
  * the same query, which waits for this process to take its rows.
  */
 static bool
-must_read_itself(const CScanRegistration *reg, uint64 now, uint64 since)
+must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 {
+	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
+	const CScanSharedTable *table = &cscan_tables[reg->ticket.table];
+	bool		no_load = now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER;
+	bool		too_long = now > since + PATIENCE;
+
 	/* Who finds it stuck tells the others: until it moves nobody waits again. */
 	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
-	return cscan_shared->abm_latch == NULL ||
+	if (cscan_shared->abm_latch == NULL ||
 		cscan_pool.state->budget < reg->ticket.chunk_blocks ||
-		cscan_tables[reg->ticket.table].lock_state == CSCAN_TABLE_REFUSED ||
-		cscan_shared->abm_stuck == cscan_shared->abm_alive ||
-		((cscan_pool.scans[reg->ticket.scan].policy != CSCAN_POLICY_ELEVATOR ||
-		  IsInParallelMode()) &&
-		 now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER);
+		table->lock_state == CSCAN_TABLE_REFUSED ||
+		cscan_shared->abm_stuck == cscan_shared->abm_alive)
+		return true;
+	if (IsInParallelMode())
+		return no_load || too_long;
+	if (!cscan_policies[interest->policy]->overrides)
+	{
+		if (too_long)
+			reg->gave_up = table->chunks_loaded + 1;
+		return reg->gave_up == table->chunks_loaded + 1;
+	}
+	if (too_long)
+		return true;
+	if (!no_load || now < cscan_shared->self_read + (uint64) cscan_pool.state->load_time)
+		return false;
+	cscan_shared->self_read = now;
+	return true;
 }
 
 /*
@@ -560,11 +695,20 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 	uint64		seen_at = 0;
 	long		round = WAIT_ROUND;
 
+	if (reg->next_ahead < reg->nahead)
+	{
+		*chunk = reg->ahead[reg->next_ahead++];
+		CSCAN_FAULT(CSCAN_FAULT_CHUNK);
+		return CSCAN_RESIDENT;
+	}
+
 	for (;;)
 	{
 		uint64		now = cscan_now();
 		Latch	   *latch;
 		bool		done;
+		bool		apart = false;
+		int			had;
 		int			slot;
 
 		cscan_lock();
@@ -574,6 +718,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			ConditionVariableCancelSleep();
 			return reg->helper == CSCAN_NONE ? CSCAN_LOST : CSCAN_FINISHED;
 		}
+		had = reg->helper == CSCAN_NONE ? interest->in_use : cscan_pool.helpers[reg->helper].in_use;
 		slot = cscan_pool_choose(&cscan_pool, reg->ticket.scan, reg->helper, now);
 		if (slot != CSCAN_NONE)
 		{
@@ -598,6 +743,9 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			/* Nothing is loaded for a warm scan: it has to look again. */
 			result = CSCAN_RESIDENT;
 			done = (began == 0 || interest->warm) && take_resident(reg, now, chunk);
+
+			/* Of that the ABM need not be told, nothing of its own has changed. */
+			apart = done && had == CSCAN_NONE;
 			if (!done)
 			{
 				result = CSCAN_SELF_READ;
@@ -627,7 +775,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		}
 		if (seen_at != 0)
 			round = HELPERS_STUCK_AFTER / 1000;
-		latch = abm_to_wake();
+		latch = apart ? NULL : abm_to_wake();
 		cscan_unlock();
 
 		wake_abm(latch);

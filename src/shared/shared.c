@@ -145,6 +145,7 @@ shmem_startup(void)
 		memset(cscan_shared, 0, sizeof(CScanShared));
 		cscan_shared->lock = &(GetNamedLWLockTranche(CSCAN_TRANCHE))->lock;
 		cscan_shared->preferred_chunk_blocks = preferred_chunk_blocks();
+		pg_atomic_init_u32(&cscan_shared->lock_queue, 0);
 		cscan_shared->next_serial = 1;
 		cscan_shared->stats_reset = GetCurrentTimestamp();
 		ConditionVariableInit(&cscan_shared->released);

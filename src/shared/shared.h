@@ -117,11 +117,22 @@ typedef struct CScanStats
 	uint64		self_reads;
 	uint64		waits;
 	uint64		wait_time;		/* us */
+	uint64		wakeups;
 } CScanStats;
+
+/* The scheduler's lock since the last reset. */
+typedef struct CScanLockStats
+{
+	uint64		locks;			/* times that it was taken; of these */
+	uint64		lock_waits;		/* it was not free */
+	double		lock_time;		/* held, in all (ms) */
+	double		max_lock_time;	/* and for the longest */
+} CScanLockStats;
 
 typedef struct CScanShared
 {
-	LWLock	   *lock;			/* the scheduler's lock */
+	LWLock	   *lock;			/* the scheduler's lock, and */
+	pg_atomic_uint32 lock_queue;	/* those who queue for it; without it */
 	uint32		preferred_chunk_blocks; /* cscan.chunk_size; never changes */
 
 	/* The ABM's; written by it under the lock. */
@@ -135,10 +146,13 @@ typedef struct CScanShared
 	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; by
 								 * scans */
 
+	uint64		self_read;		/* when a scan last read for itself because
+								 * for long there had been no load (us) */
 	uint64		next_serial;
 	ConditionVariable released; /* signalled when a table entry has gone */
 
 	CScanStats	stats[CSCAN_NPOLICIES];
+	CScanLockStats lock_stats;
 	TimestampTz stats_reset;
 } CScanShared;
 
@@ -159,17 +173,12 @@ cscan_now(void)
 	return INSTR_TIME_GET_MICROSEC(t);
 }
 
-static inline void
-cscan_lock(void)
-{
-	LWLockAcquire(cscan_shared->lock, LW_EXCLUSIVE);
-}
+/* The scheduler's lock, see lock.c. */
+extern void cscan_lock(void);
+extern void cscan_unlock(void);
 
-static inline void
-cscan_unlock(void)
-{
-	LWLockRelease(cscan_shared->lock);
-}
+/* This process, the ABM, never lets others go first. */
+extern bool cscan_lock_at_once;
 
 /* Is a block in shared buffers just now?  Nothing is pinned. */
 extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);

@@ -29,9 +29,10 @@ PG_FUNCTION_INFO_V1(cscan_scans_srf);
 PG_FUNCTION_INFO_V1(cscan_chunks_srf);
 PG_FUNCTION_INFO_V1(cscan_relations_srf);
 PG_FUNCTION_INFO_V1(cscan_stat_srf);
+PG_FUNCTION_INFO_V1(cscan_stat_scheduler_srf);
 PG_FUNCTION_INFO_V1(cscan_stat_reset);
 
-#define MAX_COLUMNS		10
+#define MAX_COLUMNS		11
 
 typedef struct CScanRow
 {
@@ -310,9 +311,35 @@ cscan_stat_srf(PG_FUNCTION_ARGS)
 		rows[i].values[6] = Int64GetDatum((int64) stats[i].self_reads);
 		rows[i].values[7] = Int64GetDatum((int64) stats[i].waits);
 		rows[i].values[8] = Float8GetDatum((double) stats[i].wait_time / 1000.0);
-		rows[i].values[9] = TimestampTzGetDatum(reset);
+		rows[i].values[9] = Int64GetDatum((int64) stats[i].wakeups);
+		rows[i].values[10] = TimestampTzGetDatum(reset);
 	}
 	put_rows(fcinfo, rows, CSCAN_NPOLICIES);
+	return (Datum) 0;
+}
+
+/* cscan_stat_scheduler: one row */
+Datum
+cscan_stat_scheduler_srf(PG_FUNCTION_ARGS)
+{
+	CScanRow	row = {0};
+	CScanLockStats stats;
+	TimestampTz reset;
+
+	cscan_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+
+	cscan_lock();
+	stats = cscan_shared->lock_stats;
+	reset = cscan_shared->stats_reset;
+	cscan_unlock();
+
+	row.values[0] = Int64GetDatum((int64) stats.locks);
+	row.values[1] = Int64GetDatum((int64) stats.lock_waits);
+	row.values[2] = Float8GetDatum(stats.lock_time);
+	row.values[3] = Float8GetDatum(stats.max_lock_time);
+	row.values[4] = TimestampTzGetDatum(reset);
+	put_rows(fcinfo, &row, 1);
 	return (Datum) 0;
 }
 
@@ -324,6 +351,7 @@ cscan_stat_reset(PG_FUNCTION_ARGS)
 	cscan_require_preload();
 	cscan_lock();
 	memset(cscan_shared->stats, 0, sizeof(cscan_shared->stats));
+	memset(&cscan_shared->lock_stats, 0, sizeof(cscan_shared->lock_stats));
 	cscan_shared->stats_reset = now;
 	cscan_unlock();
 	PG_RETURN_VOID();

@@ -12,8 +12,9 @@ SELECT set_eq(
     $$ SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend
        WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'cscan') AND deptype = 'e'
        AND classid <> 'pg_type'::regclass $$,
-    $$ VALUES ('view cscan_scans'), ('view cscan_chunks'), ('view cscan_relations'), ('view cscan_stat'), ('function cscan_scans()'),
-              ('function cscan_chunks()'), ('function cscan_relations()'), ('function cscan_stat()'), ('function cscan_stat_reset()'),
+    $$ VALUES ('view cscan_scans'), ('view cscan_chunks'), ('view cscan_relations'), ('view cscan_stat'), ('view cscan_stat_scheduler'),
+              ('function cscan_scans()'), ('function cscan_chunks()'), ('function cscan_relations()'), ('function cscan_stat()'), ('function cscan_stat_scheduler()'),
+              ('function cscan_stat_reset()'),
               ('function cscan_why_not(text)') $$,
     'its members');
 
@@ -21,7 +22,7 @@ SELECT set_eq(
     $$ SELECT p.oid::regprocedure::text, pg_get_function_result(p.oid) FROM pg_proc p WHERE proname ~ '^cscan_' $$,
     $$ VALUES
        ('cscan_scans()', 'SETOF record'), ('cscan_chunks()', 'SETOF record'), ('cscan_relations()', 'SETOF record'),
-       ('cscan_stat()', 'SETOF record'), ('cscan_stat_reset()', 'void'),
+       ('cscan_stat()', 'SETOF record'), ('cscan_stat_scheduler()', 'SETOF record'), ('cscan_stat_reset()', 'void'),
        ('cscan_why_not(text)', 'TABLE(relation regclass, is_cscan boolean, reason text)') $$,
     'what the functions take and return');
 SELECT is_empty(

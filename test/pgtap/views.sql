@@ -5,7 +5,7 @@ INSERT INTO t SELECT i, repeat('x', 700) FROM generate_series(1, 100) i;
 VACUUM FULL t;
 
 BEGIN;
-SELECT plan(17);
+SELECT plan(21);
 
 CREATE FUNCTION columns_of(rel regclass) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum)
@@ -18,7 +18,9 @@ SELECT is(columns_of('cscan_chunks'), 'datid oid, relid oid, chunk integer, stat
 SELECT is(columns_of('cscan_relations'), 'datid oid, relid oid, scans integer, chunks_delivered bigint, chunks_loaded bigint, blocks_read bigint',
     'cscan_relations');
 SELECT is(columns_of('cscan_stat'), 'policy text, scans bigint, chunks_delivered bigint, chunks_loaded bigint, blocks_read bigint, '
-    'evictions bigint, self_reads bigint, waits bigint, wait_time double precision, stats_reset timestamp with time zone', 'cscan_stat');
+    'evictions bigint, self_reads bigint, waits bigint, wait_time double precision, wakeups bigint, stats_reset timestamp with time zone', 'cscan_stat');
+SELECT is(columns_of('cscan_stat_scheduler'), 'locks bigint, lock_waits bigint, lock_time double precision, max_lock_time double precision, '
+    'stats_reset timestamp with time zone', 'cscan_stat_scheduler');
 
 -- A scan that stops in its third chunk; the first of a cursor is read before it registers.
 SELECT is(pg_relation_size('t'), 100 * 8192::bigint, 'a table of 100 blocks, 13 chunks');
@@ -61,9 +63,16 @@ SELECT count(*) FROM t;
 SELECT results_eq('SELECT policy, scans, chunks_delivered FROM cscan_stat WHERE scans <> 0 OR chunks_delivered <> 0',
     $$ VALUES ('attach'::text, 1::bigint, 13::bigint) $$, 'a scan counts for its policy');
 SELECT cmp_ok((SELECT min(stats_reset) FROM cscan_stat), '>=', now(), 'since the reset');
+SELECT cmp_ok((SELECT wakeups FROM cscan_stat WHERE policy = 'attach'), '<=', (SELECT chunks_loaded FROM cscan_stat WHERE policy = 'attach'),
+    'a scan alone is woken once for each chunk that is loaded, at most');
+SELECT ok((SELECT count(*) = 1 AND bool_and(locks >= 13 AND lock_waits BETWEEN 0 AND locks AND max_lock_time > 0 AND lock_time >= max_lock_time
+    AND stats_reset = (SELECT min(stats_reset) FROM cscan_stat)) FROM cscan_stat_scheduler), 'the lock was taken for each of them, and it has taken time');
+CREATE TEMP TABLE scheduler AS SELECT * FROM cscan_stat_scheduler;
 SELECT cscan_stat_reset();
 SELECT is_empty('SELECT * FROM cscan_stat WHERE scans <> 0 OR chunks_delivered <> 0 OR chunks_loaded <> 0 OR blocks_read <> 0
-    OR evictions <> 0 OR self_reads <> 0 OR waits <> 0 OR wait_time <> 0', 'which sets all to 0');
+    OR evictions <> 0 OR self_reads <> 0 OR waits <> 0 OR wait_time <> 0 OR wakeups <> 0', 'which sets all to 0');
+-- The ABM goes on taking its lock.
+SELECT ok((SELECT s.stats_reset > t.stats_reset AND s.locks < t.locks FROM cscan_stat_scheduler s, scheduler t), 'the lock''s, too');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -23,9 +23,10 @@ test_normal(void)
 	int			a = scan_add(pool, table, N, 20, 3, 19, 0);
 	int			b;
 	CScanAction act;
+	int			slot = chunk_put(pool, table, 4, 0);
 
-	chunk_put(pool, table, 4, 0);
 	is_int(use_next(pool, a, 10), CSCAN_NO_CHUNK, "normal: only the next chunk is of use, not one further on");
+	ok(!cscan_pool_can_use(pool, slot, a), "normal: which is no reason to wake it");
 	is_int(load_one(pool, 10), 3, "normal: which is loaded");
 	is_int(use_next(pool, a, 20), 3, "normal: and used");
 	is_int(use_next(pool, a, 30), 4, "normal: then the one that was there");

@@ -461,6 +461,21 @@ arrive(World *world, Client *client)
 	ask(world, client);
 }
 
+/* A slot is ready now: whom the pool would wake for it can go on, and nobody else. */
+static void
+check_wakeups(World *world, int slot)
+{
+	for (int i = 0; i < world->nclients; i++)
+	{
+		const Client *client = &world->clients[i];
+
+		if (client->phase == CLIENT_BLOCKED && client->next == NEVER &&
+			cscan_pool_can_use(world->pool, slot, client->scan) !=
+			(cscan_policies[client->policy]->choose_available(world->pool, client->scan) != CSCAN_NONE))
+			wrong(world, client, "a scan is woken in vain, or not woken");
+	}
+}
+
 /* Those that can go on now will, some time. */
 static void
 wake(World *world)
@@ -503,6 +518,7 @@ finish_load(World *world, int n)
 		memset(world->loaded[table] + run.first, 1, run.end - run.first);
 	world->failed[table][act.chunk] = failed;
 	cscan_pool_loaded(world->pool, slot, world->now, cached ? 0 : WORLD_LOAD, failed, cached);
+	check_wakeups(world, slot);
 	wake(world);
 	if (random_chance(&world->random, 50))
 	{

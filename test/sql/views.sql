@@ -85,6 +85,7 @@ SELECT visible() AS one;
 SELECT relid::regclass, scans FROM cscan_relations ORDER BY relid::regclass::text;
 SELECT count(*) >= 0 AS may FROM cscan_chunks;
 SELECT count(*) FROM cscan_stat;
+SELECT count(*), bool_and(locks > 0) AS locks FROM cscan_stat_scheduler;
 RESET ROLE;
 SELECT visible() AS superuser;
 GRANT regress_cscan_two TO regress_cscan_one;
