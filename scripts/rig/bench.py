@@ -75,7 +75,8 @@ def arguments():
     p.add_argument('--timeout', type=int, default=600, help='seconds after which a query counts as hung (default 600)')
     p.add_argument('--seed', type=int, default=1, help='of streams, arrivals and the order of the variants (default 1)')
     p.add_argument('--out', default='bench-results',
-                   help='directory for bench.md, bench.csv, latencies.csv, the pictures, and rows.jsonl, from which a further run goes on (default bench-results)')
+                   help='directory for bench.md, bench.csv, latencies.csv, the pictures, and rows.jsonl, from which a further run goes on '
+                        '(default bench-results)')
     p.add_argument('--again', action='store_true', help='forget the results that --out has')
     p.add_argument('--clean', action='store_true', help='remove the clusters and builds that this command made, and do nothing else')
     a = p.parse_args()
@@ -178,7 +179,7 @@ def bench_major(a, major, tasks, estimate, answers, report, results):
     rig = Rig(cluster, Settings(a.bandwidth * MB or None, a.shared_buffers, a.page_cache, a.direct_io, dict(a.set), a.timeout, a.seed, a.read_ahead,
                                 a.chunk_size), answers)
     try:
-        report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version')
+        report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version').removeprefix('postgres (PostgreSQL) ')
         for database in dict.fromkeys(point(name, label).database for _, name, label, _ in tasks):
             facts = data.load(cluster, database)
             report.facts[f'lineitem of {database}'] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
@@ -213,7 +214,8 @@ def describe(a):
     facts = {
         'date': time.strftime('%Y-%m-%d %H:%M'), 'machine': machine(), 'cscan': commit(),
         'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, cscan.chunk_size {a.chunk_size} kB, '
-                  'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '') + ''.join(f', {name} = {value}' for name, value in a.set),
+                  'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '')
+                  + ''.join(f', {name} = {value}' for name, value in a.set),
         'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',
         'scale': f'{a.scale:g}', 'seed': a.seed}
     conditions = {name: facts[name] for name in ('machine', 'cscan', 'server', 'scale', 'seed')}

@@ -46,7 +46,7 @@ FIGURE5 = {f'{speed}-{size}': ordered(f'16 streams of 4 queries, {speed} of {", 
            for speed in SPEEDS for size in RANGES}
 
 FIGURE6 = {f'{kind}, {pool:g} %': ordered(f'8 streams of 4 queries, pool of {pool:g} % of the table', Mix(8, 4, SIZES, letters), normalised=True,
-                                         pool=pool / 100, panel=kind, x=pool)
+                                          pool=pool / 100, panel=kind, x=pool)
            for kind, letters in (('I/O-intensive', 'F'), ('CPU-intensive', 'SF')) for pool in (12.5, 25, 37.5, 50, 62.5, 75, 87.5, 100)}
 
 FIGURE7 = {f'{size} %, {count}': ordered(f'{count} queries at one time of {size} %', Mix(count, 1, (size,)), delay=0.0, panel=f'{size} %', x=count)

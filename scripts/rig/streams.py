@@ -79,12 +79,12 @@ class Streams:
             plan = '' if name in self.free else variant.plan
             streams = self.work.streams(facts, random.Random(rig.settings.seed))
             more = {'cscan.chunk_size': f'{max(64, facts["bytes"] // self.chunks // 1024)}kB'} if self.chunks and rig.cscan else {}
+            loads = Loads(rig.cluster, self.database, variant.policy if self.traced else '')
             rig.start(self.shared_buffers(rig, facts['bytes']), bandwidth,
                       rig.settings.page_cache + len(streams) * self.memory + variant.idle * PER_BACKEND,
-                      max_connections=50 + variant.idle, **more)
+                      max_connections=50 + variant.idle, **more, **loads.settings)
             rig.prepare(self.database, variant.hidden)
             watch, reads = Watch(rig.cluster.major, name, rig.limit), Reads(rig.cluster, self.database, variant.policy)
-            loads = Loads(rig.cluster, self.database, variant.policy if self.traced else '')
             with watch, reads, loads:
                 def begin():
                     loads.begin()
@@ -103,7 +103,7 @@ class Streams:
                    'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling,
                    **watch.used, 'page_cache': watch.page_cache, 'latencies': result.latencies, 'streams': result.streams,
                    'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'],
-                   **({'loads': loads.seen} if self.traced else {}),
+                   **({'loads': loads.finish()} if self.traced else {}),
                    **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
 
 
