@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import charts, data
 from .cluster import SCRIPTS, Cluster, Failure, clean
-from .experiments import BASE, EXPERIMENTS, PAPER, chosen, measure, point, points, runs
+from .experiments import BASE, EXPERIMENTS, FULL, PAPER, QUICK, USUAL, chosen, measure, point, points, runs
 from .limits import MB
 from .progress import say, span
 from .report import Report, full_name
@@ -20,7 +20,7 @@ from .results import Results
 from .testbed import SMALLEST_CACHE, Rig, Settings
 from .workload import VARIANTS, Answers
 
-QUICK_SCALE, DEFAULT_SCALE = 0.1, 0.25
+SCALES = {QUICK: 0.1, USUAL: 0.15, FULL: 1.0}
 CHUNK, SMALLEST_CHUNK = 4096, 64    # kB: cscan's default, which is for scale 1, and the least that it takes
 
 
@@ -62,9 +62,12 @@ def arguments():
     p.add_argument('--experiment', type=names(EXPERIMENTS), default=list(PAPER),
                    help=f'such as table2,pbm (default: {",".join(PAPER)})')
     p.add_argument('--variants', type=names(VARIANTS), default=list(VARIANTS), help='such as postgres,relevance (default: all)')
-    p.add_argument('--quick', action='store_true', help=f'few points, one run, scale {QUICK_SCALE:g}: five minutes or so for all of it')
-    p.add_argument('--runs', type=int, help='of each experiment (default 3); figure4 to figure8, siscan and pbm run once')
-    p.add_argument('--scale', type=float, help=f'of TPC-H; lineitem has 0.9 GB at 1 (default {DEFAULT_SCALE:g})')
+    effort = p.add_mutually_exclusive_group()
+    effort.add_argument('--quick', action='store_const', dest='effort', const=QUICK, default=USUAL,
+                        help=f'few points, one run, scale {SCALES[QUICK]:g}: five minutes or so for the default experiments')
+    effort.add_argument('--full', action='store_const', dest='effort', const=FULL, help=f'all points, scale {SCALES[FULL]:g}: hours')
+    p.add_argument('--runs', type=int, help='of each experiment (default 3; of figure4 and what follows 1; with --quick 1)')
+    p.add_argument('--scale', type=float, help=f'of TPC-H; lineitem has 0.9 GB at 1 (default {SCALES[USUAL]:g}, which takes half an hour)')
     p.add_argument('--bandwidth', type=float, default=200, help='MB/s that the server may read, 0: no limit (default 200)')
     p.add_argument('--shared-buffers', type=size, help='(default 192MB, times the scale)')
     p.add_argument('--page-cache', type=size, help='that the server may use (default: as much as shared buffers)')
@@ -81,8 +84,8 @@ def arguments():
     p.add_argument('--clean', action='store_true', help='remove the clusters and builds that this command made, and do nothing else')
     a = p.parse_args()
     a.majors = a.majors or [own_major()]
-    a.scale = a.scale or (QUICK_SCALE if a.quick else DEFAULT_SCALE)
-    a.runs = a.runs or (1 if a.quick else 3)
+    a.scale = a.scale or SCALES[a.effort]
+    a.runs = a.runs or (1 if a.effort == QUICK else None)
     a.shared_buffers = a.shared_buffers or int(max(16, 192 * a.scale)) * MB
     a.page_cache = a.page_cache or max(a.shared_buffers, SMALLEST_CACHE)
     # A smaller table has as many chunks, and not smaller ones than a disk likes.
@@ -97,10 +100,10 @@ def arguments():
 def plan_of(a):
     """(major, experiment, point, run) in the order in which they are measured."""
     wanted = [name for name in a.experiment if name != BASE]
-    normalised = any(getattr(p, 'normalised', False) for name in wanted for p in points(name, a.quick).values())
+    normalised = any(getattr(p, 'normalised', False) for name in wanted for p in points(name, a.effort).values())
     if normalised or BASE in a.experiment:
         wanted.insert(0, BASE)
-    return [(major, name, label, run) for major in a.majors for name in wanted for label in points(name, a.quick) if chosen(name, label, a.variants)
+    return [(major, name, label, run) for major in a.majors for name in wanted for label in points(name, a.effort) if chosen(name, label, a.variants)
             for run in range(1, runs(name, label, a.runs) + 1)]
 
 

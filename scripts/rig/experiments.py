@@ -5,7 +5,9 @@ every run and for every variant.  PAPER are those of the evidence: scripts/bench
 
     EXPERIMENTS               name -> Sweep, or an object as streams.py describes it
     PAPER                     the names of those that run unless others are named
-    points(name, quick)       point -> object; of one without points the only one is ''
+    points(name, effort)      point -> object, those that are measured with QUICK, USUAL or FULL effort; of one without points the only
+                              one is ''
+    runs(name, point, wanted) how often it is measured; wanted may be None
     chosen(name, point, variants)
                               those of the variants that it has
     measure(rig, name, point, variants, run)
@@ -24,8 +26,8 @@ from .workload import POLICIES, AllQueries, FullScans, Mix, Ranges
 class Sweep:
     about: str
     points: dict                # label -> what streams.py describes
-    quick: tuple = ()           # the labels that are enough for --quick
-    runs: int | None = None     # at most so many runs
+    quick: tuple                # the labels that are enough for --quick
+    usual: tuple | None = None  # and those without --full, if not all
 
 
 SIZES = (1, 10, 50, 100)
@@ -72,14 +74,15 @@ EXPERIMENTS = {
     'table2': ordered('16 streams of 4 queries, FAST and SLOW of 1, 10, 50 and 100 %', TABLE2, variants=(*CORE, *POLICIES), reference=CORE,
                       normalised=True),
     'fast': ordered('the same with FAST queries alone', Ranges(16, SIZES), variants=(*CORE, 'relevance'), reference=CORE, normalised=True),
-    'figure4': Sweep('the streams of table2 once more, traced: chunks over time, and what is read for each type of query',
-                     {'': ordered('traced', TABLE2, variants=(*CORE, *POLICIES), traced=True)}, ('',), runs=1),
-    'figure5': Sweep('sets of queries of all speeds and sizes', FIGURE5, ('F-S', 'SF-M', 'SSF-L'), runs=1),
-    'figure6': Sweep('pools of 12.5 to 100 % of the table', FIGURE6, ('I/O-intensive, 12.5 %', 'I/O-intensive, 50 %'), runs=1),
-    'figure7': Sweep('1 to 32 queries at one time', FIGURE7, ('20 %, 1', '20 %, 8', '20 %, 32'), runs=1),
-    'figure8': Sweep('scheduling time against the number of chunks', FIGURE8, ('10 %, 128', '10 %, 1024'), runs=1),
-    'siscan': Sweep('staggered Q6 and Q1, and TPC-H throughput', SISCAN, ('Q6', 'Q1'), runs=1),
-    'pbm': Sweep('ranges of 30 %, buffers of 26 % of the table', PBM, ('8', '32'), runs=1),
+    'figure4': ordered('the streams of table2 once more, traced: chunks over time, and what is read for each type of query', TABLE2,
+                       variants=(*CORE, *POLICIES), traced=True),
+    'figure5': Sweep('sets of queries of all speeds and sizes', FIGURE5, ('F-S', 'SF-M')),
+    'figure6': Sweep('pools of 12.5 to 100 % of the table', FIGURE6, ('I/O-intensive, 12.5 %', 'I/O-intensive, 50 %'),
+                     tuple(name for name, one in FIGURE6.items() if one.x in (12.5, 25, 50, 75, 100))),
+    'figure7': Sweep('1 to 32 queries at one time', FIGURE7, ('20 %, 1', '20 %, 16'), tuple(name for name, one in FIGURE7.items() if one.x not in (2, 8))),
+    'figure8': Sweep('scheduling time against the number of chunks', FIGURE8, ('10 %, 128', '10 %, 1024')),
+    'siscan': Sweep('staggered Q6 and Q1, and TPC-H throughput', SISCAN, ('Q6',)),
+    'pbm': Sweep('ranges of 30 %, buffers of 26 % of the table', PBM, ('8', '32')),
     'overload': Overload('more queries arrive than core can serve'),
     'oltp': Sweep("pgbench's own workload alone and beside scans",
                   {'alone': Oltp('alone', scans=0, variants=('postgres',)), 'beside': Oltp('beside four scans', variants=('postgres', 'relevance'))},
@@ -108,8 +111,11 @@ EXPERIMENTS = {
     'tpch4': Streams('four streams at one time of the 22 queries of TPC-H, each in its own order', AllQueries(4), delay=0.0,
                      free=DEFAULTS, memory=PER_QUERY),
 }
-PAPER = ('table2', 'fast', 'figure4', 'figure5', 'figure6', 'figure7', 'figure8', 'siscan', 'pbm', 'overload', 'oltp', 'load-rate')
+
+HEADLINE = ('table2', 'fast')
+PAPER = (*HEADLINE, 'figure4', 'figure5', 'figure6', 'figure7', 'figure8', 'siscan', 'pbm', 'overload', 'oltp', 'load-rate')
 BASE = 'alone'
+QUICK, USUAL, FULL = range(3)
 
 
 class AtLeast(float):
@@ -137,11 +143,12 @@ TARGETS = {
 }
 
 
-def points(name, quick=False):
+def points(name, effort=FULL):
     experiment = EXPERIMENTS[name]
     if not isinstance(experiment, Sweep):
         return {'': experiment}
-    return {label: experiment.points[label] for label in (experiment.quick if quick else experiment.points)}
+    labels = {QUICK: experiment.quick, USUAL: experiment.usual or experiment.points, FULL: experiment.points}[effort]
+    return {label: experiment.points[label] for label in labels}
 
 
 def point(name, label):
@@ -149,14 +156,14 @@ def point(name, label):
 
 
 def chosen(name, label, variants):
-    found = [variant for variant in variants if variant in point(name, label).variants]
-    return [variant for variant in point(name, label).variants if variant in found][:1] if name == BASE else found
+    if name == BASE:
+        return [variant for variant in point(name, label).variants if variant in variants][:1]
+    return [variant for variant in variants if variant in point(name, label).variants]
 
 
 def runs(name, label, wanted):
-    """How often it is measured where so many runs are asked for."""
-    most = getattr(EXPERIMENTS[name], 'runs', None)
-    return min(wanted, most or wanted) * point(name, label).repeat
+    """Without a wish the headline's experiments are measured three times, for medians and spread, what draws a curve once."""
+    return (wanted or (1 if name in (BASE, *PAPER) and name not in HEADLINE else 3)) * point(name, label).repeat
 
 
 def measure(rig, name, label, variants, run):

@@ -44,7 +44,7 @@ class Overload:
     about: str
     load: float = 4.0
     sizes: tuple = (10, 20, 50)     # percent of the table
-    arrivals: int = 256
+    arrivals: int = 192
     clients: int = 64           # what arrives when all of them are busy waits, and its waiting counts
     variants: tuple = ('postgres', 'brin', 'relevance')
     reference: tuple = ('postgres', 'brin')
@@ -61,7 +61,7 @@ class Overload:
 
     def guess(self, table, bandwidth):
         cpu = self.arrivals * self.mean_size * CPU['FAST'] * table / GB / 2
-        return START + max(2 * self.arrivals / self.rate(table, bandwidth), cpu)
+        return START + max(1.5 * self.arrivals / self.rate(table, bandwidth), cpu)
 
     def script(self, size):
         days = DAYS * size // 100

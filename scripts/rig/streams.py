@@ -59,11 +59,11 @@ class Streams:
         return self.work.database
 
     def guess(self, table, bandwidth):
-        """Half of what is scanned is read, and two CPUs are there."""
+        """A third of what is scanned is read, and two CPUs are there."""
         scan = table / (bandwidth if self.limited and bandwidth else 500 * MB)
         delay = self.delay * (min(1.0, table / (880 * MB)) if self.stretch else 1)
         cpu = self.work.volume * table / GB * (CPU['FAST'] * (1 - self.work.slow) + CPU['SLOW'] * self.work.slow) / 2
-        return START + max(delay * self.work.count, scan * (1 + self.work.volume) / 2, cpu)
+        return START + max(delay * self.work.count, scan * (1 + self.work.volume / 3), cpu)
 
     def shared_buffers(self, rig, table):
         share = self.buffers
