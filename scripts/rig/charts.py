@@ -169,10 +169,14 @@ def staggered(plot, report, major, name, places):
 
 
 def transactions(plot, report, major, name, places):
-    picture = Picture(plot, report, major, name, len(places), 2)
-    for row, (place, variants) in enumerate(places.items()):
-        picture.bars(picture.axes[row][0], place, variants, 'tps', f'{place}: transactions a second')
-        picture.bars(picture.axes[row][1], place, variants, 'p95', f'{place}: P95 latency ms', 0.001)
+    """Beside scans; a dashed line shows what they are without any."""
+    picture = Picture(plot, report, major, name, 1, 2)
+    for axes, (measure, title, unit) in zip(picture.flat, (('tps', 'transactions a second', 1), ('p95', 'P95 latency ms', 0.001))):
+        picture.bars(axes, 'beside', places.get('beside', ()), measure, title, unit)
+        alone = picture.median('alone', 'postgres', measure, unit)
+        if alone:
+            axes.axhline(alone, color='black', linestyle='dashed', label=f'without scans: {alone:.3g}')
+            axes.legend(fontsize=7)
     return picture
 
 

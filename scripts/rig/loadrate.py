@@ -2,6 +2,7 @@
 
 Each run measures the disk itself with fio, 1 MB reads, four in flight, past the page cache; then count(*) of a table that is in
 no cache, under each variant, and pg_prewarm of it into shared buffers.  rate is in bytes a second, share is a part of fio's.
+Whatever the scale, shared buffers and chunks are as large as at scale 1.
 """
 import json
 import shutil
@@ -11,14 +12,16 @@ from dataclasses import dataclass
 
 from .cluster import DATABASE
 from .data import load
-from .limits import drop_page_cache
+from .limits import MB, drop_page_cache
 from .progress import say
 from .streams import START
 from .workload import VARIANTS, check_plan
 
 COUNT = 'SELECT count(*) FROM lineitem'
 RELATION_SEGMENT = 1024 ** 3
-SLOWEST = 300 * 1024 ** 2   # for guesses
+SLOWEST = 300 * MB          # for guesses
+SHARED_BUFFERS = 192 * MB
+SETTINGS = {'cscan.chunk_size': '4MB'}
 
 
 def fio(path, size):
@@ -57,7 +60,7 @@ class LoadRate:
                    'share': facts['bytes'] / seconds / disk if seconds and disk else None}
 
     def disk(self, rig, facts):
-        rig.start(rig.settings.shared_buffers, None, None)
+        rig.start(SHARED_BUFFERS, None, None)
         with rig.cluster.connect(self.database) as connection:
             path = rig.cluster.data / connection.execute("SELECT pg_relation_filepath('lineitem')").fetchone()[0]
         rig.cluster.stop()
@@ -65,7 +68,7 @@ class LoadRate:
         return fio(path, min(facts['bytes'], RELATION_SEGMENT))
 
     def scan(self, rig, name):
-        rig.start(rig.settings.shared_buffers, None, None)
+        rig.start(SHARED_BUFFERS, None, None, **(SETTINGS if rig.cscan else {}))
         with rig.cluster.connect(self.database, **VARIANTS[name].settings) as connection:
             if name == 'pg_prewarm':
                 connection.execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')

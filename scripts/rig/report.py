@@ -256,8 +256,9 @@ class Report:
             more = {name: self.value(row, name) for name in derived} if isinstance(point(row['experiment'], row['point']), Streams) else {}
             rows.append({**row, **more, **self.facts})
         write_csv(directory / 'bench.csv', [*columns, *derived, *self.facts], rows)
-        write_csv(directory / 'latencies.csv', ['major', 'experiment', 'point', 'variant', 'run', 'kind', 'percent', 'seconds', 'chunks', *self.facts],
-                  [{**row, **dict(zip(('kind', 'percent', 'seconds', 'chunks'), one)), **self.facts}
+        common = {name: self.facts[name] for name in ('cscan', 'scale', 'seed') if name in self.facts}
+        write_csv(directory / 'latencies.csv', ['major', 'experiment', 'point', 'variant', 'run', 'kind', 'percent', 'seconds', 'chunks', *common],
+                  [{**row, **dict(zip(('kind', 'percent', 'seconds', 'chunks'), one)), **common}
                    for row in self.rows for one in row.get('latencies', ())])
 
 
