@@ -13,6 +13,7 @@ first.  All connections are open, and all plans have been looked at, before the 
     label(kind, size)                'F-01', as in the paper
     Answers().check(...)             the same query gives the same rows under every variant, or the run ends
 """
+import contextlib
 import itertools
 import re
 import threading
@@ -222,7 +223,7 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
     settings = VARIANTS[variant].settings
     connections = [cluster.connect(database, **settings, statement_timeout=f'{timeout}s') for _ in streams]
     idle = [cluster.connect(database, **settings) for _ in range(VARIANTS[variant].idle)]
-    ready = threading.Barrier(len(streams) + 1)
+    ready, stop, threads = threading.Barrier(len(streams) + 1), threading.Event(), []
     try:
         for connection, stream in zip(connections, streams):
             for one in stream:
@@ -230,11 +231,13 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
         kept = [stop_in_the_middle(connection, number) for number, connection in enumerate(idle)]  # noqa: F841
 
         def work(number, connection, stream):
-            ready.wait()
-            time.sleep(max(0.0, begin[0] + number * delay - time.perf_counter()))
             try:
+                ready.wait()
+                stop.wait(max(0.0, begin[0] + number * delay - time.perf_counter()))
                 first = time.perf_counter()
                 for kind, sql, size in stream:
+                    if stop.is_set():
+                        return
                     start = time.perf_counter()
                     rows = connection.execute(explain + sql).fetchall()
                     seconds = time.perf_counter() - start
@@ -259,6 +262,14 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
             thread.join()
         result.seconds = time.perf_counter() - begin[0]
     finally:
+        # After an interruption they still run, and nobody may close a connection that another thread uses.
+        stop.set()
+        ready.abort()
+        while any(thread.is_alive() for thread in threads):
+            for connection in connections:
+                with contextlib.suppress(Exception):        # the server is gone: the thread has noticed, too
+                    connection.cancel()
+            time.sleep(0.1)
         for connection in connections + idle:
             connection.close()
     if errors:
