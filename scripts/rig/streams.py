@@ -20,7 +20,7 @@ from .cluster import DATABASE
 from .limits import MB
 from .progress import note
 from .testbed import Reads, Watch
-from .trace import Loads
+from .trace import loads
 from .workload import POLICIES, VARIANTS, check_plan, query, run_streams, side_by_side
 
 PER_BACKEND = 3 * MB // 2
@@ -28,6 +28,7 @@ PER_RANGES = 9 * MB // 4    # with queries of several kinds and their indexes
 PER_QUERY = 12 * MB         # of TPC-H, with its sorts and hash tables
 
 DEFAULTS = ('postgres', *POLICIES)
+TRACE = 'bench.trace'       # in the data directory
 START = 3                   # seconds that a server takes to stop and to start
 CPU = {'FAST': 0.8, 'SLOW': 4.0}    # seconds for a GB, for guesses
 GB = 1024 * MB
@@ -79,18 +80,18 @@ class Streams:
             plan = '' if name in self.free else variant.plan
             streams = self.work.streams(facts, random.Random(rig.settings.seed))
             more = {'cscan.chunk_size': f'{max(64, facts["bytes"] // self.chunks // 1024)}kB'} if self.chunks and rig.cscan else {}
-            loads = Loads(rig.cluster, self.database, variant.policy if self.traced else '')
+            trace = rig.cluster.data / TRACE if self.traced and variant.policy else None
+            if trace:
+                trace.unlink(missing_ok=True)           # the server wants to make it
+                more['cscan.trace'] = TRACE
             rig.start(self.shared_buffers(rig, facts['bytes']), bandwidth,
                       rig.settings.page_cache + len(streams) * self.memory + variant.idle * PER_BACKEND,
-                      max_connections=50 + variant.idle, **more, **loads.settings)
+                      max_connections=50 + variant.idle, **more)
             rig.prepare(self.database, variant.hidden)
             watch, reads = Watch(rig.cluster.major, name, rig.limit), Reads(rig.cluster, self.database, variant.policy)
-            with watch, reads, loads:
-                def begin():
-                    loads.begin()
-                    watch.begin()
+            with watch, reads:
                 result = run_streams(rig.cluster, self.database, name, plan, streams,
-                                     self.delay * (rig.cluster.scale if self.stretch else 1), rig.settings.timeout, at_start=begin,
+                                     self.delay * (rig.cluster.scale if self.stretch else 1), rig.settings.timeout, at_start=watch.begin,
                                      chunk=rig.chunk_blocks() if self.traced else None)
             rig.cluster.stop()
             rig.answers.check(f'{name} on {rig.cluster.major}', result.answers)
@@ -103,7 +104,7 @@ class Streams:
                    'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling,
                    **watch.used, 'page_cache': watch.page_cache, 'latencies': result.latencies, 'streams': result.streams,
                    'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'],
-                   **({'loads': loads.finish()} if self.traced else {}),
+                   **({'loads': loads(trace)} if trace else {}),
                    **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
 
 

@@ -57,11 +57,11 @@ class Trace(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as file:
             file.write(b'CSCANTRC' + struct.pack('<II', 1, 32) + bytes(48) + b''.join(trace.RECORD.pack(*record) for record in records) + b'cut off')
             file.flush()
-            self.assertEqual(trace.loads(file.name), [[0.0, 17], [2.0, 18]])
+            self.assertEqual(trace.loads(Path(file.name)), [[0.0, 17], [2.0, 18]])
 
     def test_not_a_trace(self):
         with tempfile.NamedTemporaryFile() as file, self.assertRaises(Failure):
-            trace.loads(file.name)
+            trace.loads(Path(file.name))
 
 
 class Workload(unittest.TestCase):
