@@ -69,7 +69,8 @@ class LoadRate:
 
     def scan(self, rig, name):
         rig.start(SHARED_BUFFERS, None, None, **(SETTINGS if rig.cscan else {}))
-        with rig.cluster.connect(self.database, **VARIANTS[name].settings) as connection:
+        forced = {'cscan.min_table_size': 0} if VARIANTS[name].policy else {}
+        with rig.cluster.connect(self.database, **VARIANTS[name].settings, **forced) as connection:
             if name == 'pg_prewarm':
                 connection.execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
                 sql = "SELECT pg_prewarm('lineitem', 'buffer')"

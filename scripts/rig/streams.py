@@ -94,6 +94,10 @@ class Streams:
                                      self.delay * (rig.cluster.scale if self.stretch else 1), rig.settings.timeout, at_start=watch.begin,
                                      chunk=rig.chunk_blocks() if self.traced else None)
             rig.cluster.stop()
+            traced = {}
+            if trace:
+                traced['loads'] = loads(trace)
+                trace.unlink()
             rig.answers.check(f'{name} on {rig.cluster.major}', result.answers)
             kinds = {}
             for kind, _, seconds, _ in result.latencies:
@@ -104,7 +108,7 @@ class Streams:
                    'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling,
                    **watch.used, 'page_cache': watch.page_cache, 'latencies': result.latencies, 'streams': result.streams,
                    'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'],
-                   **({'loads': loads(trace)} if trace else {}),
+                   **traced,
                    **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
 
 
