@@ -21,7 +21,7 @@ from .testbed import SMALLEST_CACHE, Rig, Settings
 from .workload import VARIANTS, Answers
 
 SCALES = {QUICK: 0.1, USUAL: 0.15, FULL: 1.0}
-CHUNK, SMALLEST_CHUNK = 4096, 64    # kB: cscan's default, which is for scale 1, and the least that it takes
+CHUNK, SMALLEST_CHUNK = 4096, 512   # kB: cscan's default, which is for scale 1, and the least that does not cost CPU
 
 
 def own_major():
@@ -88,7 +88,7 @@ def arguments():
     a.runs = a.runs or (1 if a.effort == QUICK else None)
     a.shared_buffers = a.shared_buffers or int(max(16, 192 * a.scale)) * MB
     a.page_cache = a.page_cache or max(a.shared_buffers, SMALLEST_CACHE)
-    # A smaller table has as many chunks, and not smaller ones than a disk likes.
+    # A smaller table has as many chunks, but not too small ones.
     a.chunk_size = min(CHUNK, max(SMALLEST_CHUNK, 2 ** int(math.log2(CHUNK * a.scale))))
     if not plan_of(a):
         p.error('none of these experiments has one of these variants')
@@ -216,7 +216,7 @@ def describe(a):
     """Facts of the report, and those of them that results must have in common."""
     facts = {
         'date': time.strftime('%Y-%m-%d %H:%M'), 'machine': machine(), 'cscan': commit(),
-        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, cscan.chunk_size {a.chunk_size} kB, '
+        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, cscan.chunk_size {a.chunk_size} kB (where it goes with the scale), '
                   'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '')
                   + ''.join(f', {name} = {value}' for name, value in a.set),
         'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',

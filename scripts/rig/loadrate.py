@@ -2,7 +2,7 @@
 
 Each run measures the disk itself with fio, 1 MB reads, four in flight, past the page cache; then count(*) of a table that is in
 no cache, under each variant, and pg_prewarm of it into shared buffers.  rate is in bytes a second, share is a part of fio's.
-Whatever the scale, shared buffers and chunks are as large as at scale 1.
+Whatever the scale, shared buffers are as large as at scale 1.
 """
 import json
 import shutil
@@ -21,7 +21,6 @@ COUNT = 'SELECT count(*) FROM lineitem'
 RELATION_SEGMENT = 1024 ** 3
 SLOWEST = 300 * MB          # for guesses
 SHARED_BUFFERS = 192 * MB
-SETTINGS = {'cscan.chunk_size': '4MB'}
 
 
 def fio(path, size):
@@ -68,7 +67,7 @@ class LoadRate:
         return fio(path, min(facts['bytes'], RELATION_SEGMENT))
 
     def scan(self, rig, name):
-        rig.start(SHARED_BUFFERS, None, None, **(SETTINGS if rig.cscan else {}))
+        rig.start(SHARED_BUFFERS, None, None)
         forced = {'cscan.min_table_size': 0} if VARIANTS[name].policy else {}
         with rig.cluster.connect(self.database, **VARIANTS[name].settings, **forced) as connection:
             if name == 'pg_prewarm':

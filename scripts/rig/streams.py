@@ -46,7 +46,7 @@ class Streams:
     free: tuple = ()            # those whose plans are the planner's own choice
     reference: tuple = ('postgres',)    # ratios are to the fastest of these
     memory: int = PER_BACKEND   # that a stream needs beside the page cache
-    stretch: bool = False       # is the delay meant for scale 1, and to be stretched by the scale?
+    stretch: bool = False       # do the delay and the size of chunks go with the scale?
     normalised: bool = False    # are latencies compared with those of Alone?
     buffers: float | None = None    # shared_buffers as a share of the table; None: as the settings say
     pool: float | None = None       # cscan's share of them as a share of the table
@@ -79,7 +79,7 @@ class Streams:
             variant = VARIANTS[name]
             plan = '' if name in self.free else variant.plan
             streams = self.work.streams(facts, random.Random(rig.settings.seed))
-            more = {'cscan.chunk_size': f'{max(64, facts["bytes"] // self.chunks // 1024)}kB'} if self.chunks and rig.cscan else {}
+            more = rig.chunks(max(64, facts['bytes'] // self.chunks // 1024) if self.chunks else None) if self.stretch else {}
             trace = rig.cluster.data / TRACE if self.traced and variant.policy else None
             if trace:
                 trace.unlink(missing_ok=True)           # the server wants to make it
@@ -135,7 +135,7 @@ class Alone:
             for kind in CPU:
                 for pack in self.packs:
                     note(f'PostgreSQL {rig.cluster.major}, {name}: {kind} alone')
-                    rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache + PER_RANGES)
+                    rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache + PER_RANGES, **rig.chunks())
                     rig.prepare(self.database, VARIANTS[name].hidden)
                     streams = [side_by_side(kind, pack, facts['days'])]
                     result = run_streams(rig.cluster, self.database, name, '', streams, 0.0, rig.settings.timeout)

@@ -65,8 +65,6 @@ class Rig:
             options['effective_cache_size'] = f'{(shared_buffers + self.settings.page_cache) // MB}MB'
         if self.cscan:
             options['shared_preload_libraries'] = 'cscan'
-            if self.settings.chunk_size:
-                options['cscan.chunk_size'] = f'{self.settings.chunk_size}kB'
         if self.settings.direct_io:
             options['debug_io_direct'] = 'data'
         self.limit.apply(None, None)
@@ -77,6 +75,11 @@ class Rig:
         # The limits come last, so that starting is quick and shared memory has its place.
         self.limit.apply(bandwidth, shared + page_cache + BACKENDS if shared else None)
         return shared
+
+    def chunks(self, kilobytes=None):
+        """Server settings for chunks of that size, or of the one that goes with the scale."""
+        kilobytes = kilobytes or self.settings.chunk_size
+        return {'cscan.chunk_size': f'{kilobytes}kB'} if kilobytes and self.cscan else {}
 
     def chunk_blocks(self):
         with self.cluster.connect() as connection:
