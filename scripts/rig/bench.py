@@ -216,7 +216,8 @@ def describe(a):
     """Facts of the report, and those of them that results must have in common."""
     facts = {
         'date': time.strftime('%Y-%m-%d %H:%M'), 'machine': machine(), 'cscan': commit(),
-        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, cscan.chunk_size {a.chunk_size} kB (where it goes with the scale), '
+        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, '
+                  f'cscan.chunk_size {a.chunk_size} kB (where it goes with the scale), '
                   'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '')
                   + ''.join(f', {name} = {value}' for name, value in a.set),
         'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',

@@ -42,9 +42,9 @@ def pgbench(rig, database, variant, *options):
 class Overload:
     """Ranges of the ordered table arrive at random moments, so many times as fast as the disk could serve them one by one."""
     about: str
-    load: float = 4.0
+    load: float = 8.0
     sizes: tuple = (10, 20, 50)     # percent of the table
-    arrivals: int = 192
+    arrivals: int = 384
     clients: int = 64           # what arrives when all of them are busy waits, and its waiting counts
     variants: tuple = ('postgres', 'brin', 'relevance')
     reference: tuple = ('postgres', 'brin')
@@ -61,7 +61,7 @@ class Overload:
 
     def guess(self, table, bandwidth):
         cpu = self.arrivals * self.mean_size * CPU['FAST'] * table / GB / 2
-        return START + max(1.5 * self.arrivals / self.rate(table, bandwidth), cpu)
+        return START + max(2.5 * self.arrivals / self.rate(table, bandwidth), cpu)
 
     def script(self, size):
         days = DAYS * size // 100
