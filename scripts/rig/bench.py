@@ -1,5 +1,6 @@
 """scripts/bench: measures CScan under each policy against PostgreSQL's own scan, on the same server, in one run."""
 import argparse
+import math
 import os
 import platform
 import re
@@ -9,13 +10,18 @@ import sys
 import time
 from pathlib import Path
 
-from . import data
+from . import charts, data
 from .cluster import SCRIPTS, Cluster, Failure, clean
-from .experiments import EXPERIMENTS, SMALLEST_CACHE, Rig, Settings, chosen
+from .experiments import BASE, EXPERIMENTS, FULL, PAPER, QUICK, USUAL, chosen, measure, point, points, runs
 from .limits import MB
 from .progress import say, span
-from .report import Report
+from .report import Report, full_name
+from .results import Results
+from .testbed import SMALLEST_CACHE, Rig, Settings
 from .workload import VARIANTS, Answers
+
+SCALES = {QUICK: 0.1, USUAL: 0.15, FULL: 1.0}
+CHUNK, SMALLEST_CHUNK = 4096, 512   # kB: cscan's default, which is for scale 1, and the least that does not cost CPU
 
 
 def own_major():
@@ -53,11 +59,15 @@ def arguments():
     p = argparse.ArgumentParser(prog='scripts/bench', description=__doc__, epilog='\n'.join(lines),
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--majors', type=lambda text: [int(m) for m in text.split(',')], help="such as 15,18 (default: the machine's own)")
-    p.add_argument('--experiment', type=names(EXPERIMENTS), default=[name for name, e in EXPERIMENTS.items() if not e.long],
-                   help='such as fast10,mix10 (default: all but those of TPC-H\'s queries, which take long)')
+    p.add_argument('--experiment', type=names(EXPERIMENTS), default=list(PAPER),
+                   help=f'such as table2,pbm (default: {",".join(PAPER)})')
     p.add_argument('--variants', type=names(VARIANTS), default=list(VARIANTS), help='such as postgres,relevance (default: all)')
-    p.add_argument('--runs', type=int, default=3, help='of each experiment (default 3)')
-    p.add_argument('--scale', type=float, default=1, help='of TPC-H; lineitem has 0.9 GB at 1 (default 1)')
+    effort = p.add_mutually_exclusive_group()
+    effort.add_argument('--quick', action='store_const', dest='effort', const=QUICK, default=USUAL,
+                        help=f'few points, one run, scale {SCALES[QUICK]:g}: five minutes or so for the default experiments')
+    effort.add_argument('--full', action='store_const', dest='effort', const=FULL, help=f'all points, scale {SCALES[FULL]:g}: hours')
+    p.add_argument('--runs', type=int, help='of each experiment (default 3; of figure4 and what follows 1; with --quick 1)')
+    p.add_argument('--scale', type=float, help=f'of TPC-H; lineitem has 0.9 GB at 1 (default {SCALES[USUAL]:g}, which takes half an hour)')
     p.add_argument('--bandwidth', type=float, default=200, help='MB/s that the server may read, 0: no limit (default 200)')
     p.add_argument('--shared-buffers', type=size, help='(default 192MB, times the scale)')
     p.add_argument('--page-cache', type=size, help='that the server may use (default: as much as shared buffers)')
@@ -66,19 +76,35 @@ def arguments():
                    help="of the kernel, for the disk; while this runs (default: the machine's; Linux has 128)")
     p.add_argument('--set', type=setting, action='append', default=[], metavar='NAME=VALUE', help='a further server setting')
     p.add_argument('--timeout', type=int, default=600, help='seconds after which a query counts as hung (default 600)')
-    p.add_argument('--seed', type=int, default=1, help='of the order of the variants (default 1)')
-    p.add_argument('--out', default='bench-results', help='directory for bench.md, bench.csv, bench.json (default bench-results)')
+    p.add_argument('--seed', type=int, default=1, help='of streams, arrivals and the order of the variants (default 1)')
+    p.add_argument('--out', default='bench-results',
+                   help='directory for bench.md, bench.csv, latencies.csv, the pictures, and rows.jsonl, from which a further run goes on '
+                        '(default bench-results)')
+    p.add_argument('--again', action='store_true', help='forget the results that --out has')
     p.add_argument('--clean', action='store_true', help='remove the clusters and builds that this command made, and do nothing else')
     a = p.parse_args()
     a.majors = a.majors or [own_major()]
+    a.scale = a.scale or SCALES[a.effort]
+    a.runs = a.runs or (1 if a.effort == QUICK else None)
     a.shared_buffers = a.shared_buffers or int(max(16, 192 * a.scale)) * MB
     a.page_cache = a.page_cache or max(a.shared_buffers, SMALLEST_CACHE)
-    a.experiment = [name for name in a.experiment if chosen(name, a.variants)]
-    if not a.experiment:
+    # A smaller table has as many chunks, but not too small ones.
+    a.chunk_size = min(CHUNK, max(SMALLEST_CHUNK, 2 ** int(math.log2(CHUNK * a.scale))))
+    if not plan_of(a):
         p.error('none of these experiments has one of these variants')
     if a.direct_io and min(a.majors) < 16:
         p.error('--direct-io needs PostgreSQL 16 or later')
     return a
+
+
+def plan_of(a):
+    """(major, experiment, point, run) in the order in which they are measured."""
+    wanted = [name for name in a.experiment if name != BASE]
+    normalised = any(getattr(p, 'normalised', False) for name in wanted for p in points(name, a.effort).values())
+    if normalised or BASE in a.experiment:
+        wanted.insert(0, BASE)
+    return [(major, name, label, run) for major in a.majors for name in wanted for label in points(name, a.effort) if chosen(name, label, a.variants)
+            for run in range(1, runs(name, label, a.runs) + 1)]
 
 
 def machine():
@@ -108,97 +134,126 @@ def describe_read_ahead(rig):
 
 
 class Estimate:
-    """How long is left: a guess for what has not run yet, the mean of what has."""
+    """How long is left: a guess for what has not run yet, corrected by how wrong the guesses were of what has."""
 
-    def __init__(self, a, plan, bytes_of):
-        self.a, self.left, self.bytes_of, self.known = a, list(plan), bytes_of, {}
+    def __init__(self, a, plan, results):
+        self.a, self.table = a, a.scale * 880 * MB
+        self.left = {task: variants for task in plan if (variants := missing(a, task, results))}
+        self.guessed = self.took = 0.0
 
-    def done(self, major, name, seconds):
-        self.left.remove((major, name))
-        self.known.setdefault((major, name), []).append(seconds)
+    def guess(self, task, variants):
+        return point(*task[1:3]).guess(self.table, self.a.bandwidth * MB) * len(variants)
+
+    def done(self, task, seconds):
+        self.guessed += self.guess(task, self.left.pop(task))
+        self.took += seconds
 
     def seconds(self):
-        total = 0
-        for major, name in self.left:
-            known = self.known.get((major, name)) or next((k for (_, n), k in self.known.items() if n == name), None)
-            guess = EXPERIMENTS[name].guess(self.bytes_of, self.a.bandwidth * MB) * len(chosen(name, self.a.variants))
-            total += sum(known) / len(known) if known else guess
-        return total
+        guess = sum(self.guess(*one) for one in self.left.items())
+        return guess * (self.took / self.guessed if self.guessed > 20 else 1)
 
 
-def measure(a, report):
-    answers = Answers()
-    plan = [(major, name) for major in a.majors for name in a.experiment for _ in range(a.runs * EXPERIMENTS[name].repeat)]
-    estimate = Estimate(a, plan, a.scale * 880 * MB)
-    say(f'{len(plan)} runs, each of some variants, about {span(estimate.seconds())}, beside building and loading')
+def missing(a, task, results):
+    """The variants that are still to be measured."""
+    major, name, label, run = task
+    done = results.done(major, name, label, run)
+    return [variant for variant in chosen(name, label, a.variants) if variant not in done]
+
+
+def bench(a, report, results):
+    answers, plan = Answers(), plan_of(a)
+    estimate = Estimate(a, plan, results)
+    if results.rows:
+        say(f'{len(results.rows)} results are in {a.out} already')
+    say(f'{len(estimate.left)} runs, each of some variants, about {span(estimate.seconds())}, beside building and loading')
     for major in a.majors:
-        cluster = Cluster(major, a.scale, 'bench')
-        if not cluster.build() or not cluster.has_cscan:
-            if any(VARIANTS[name].policy for name in a.variants):
-                raise Failure(f'cscan was not built for PostgreSQL {major}; --variants postgres works without it')
-            say('cscan was not built: the server runs without it')
-        cluster.create()
-        settings = Settings(a.bandwidth * MB or None, a.shared_buffers, a.page_cache, a.direct_io, dict(a.set), a.timeout, a.seed,
-                            a.read_ahead)
-        rig = Rig(cluster, settings, answers)
-        try:
-            report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version')
-            for database in dict.fromkeys(EXPERIMENTS[name].database for name in a.experiment):
-                facts = data.load(cluster, database)
-                report.facts[f'lineitem of {database}'] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
-            report.facts['limit'] = describe_limit(rig, a)
-            report.facts['read-ahead'] = describe_read_ahead(rig)
-            say(f'PostgreSQL {major}: limit: {report.facts["limit"]}')
-            for name in a.experiment:
-                for run in range(1, a.runs * EXPERIMENTS[name].repeat + 1):
-                    begin = time.time()
-                    for row in rig.measure(name, a.variants, run):
-                        report.add(row)
-                        say(f'{major} {name} run {run} {row["variant"]}: ' + brief(row))
-                    estimate.done(major, name, time.time() - begin)
-                    if estimate.left:
-                        say(f'about {span(estimate.seconds())} left')
-                    report.write(a.out)
-        finally:
-            rig.close()
+        tasks = [task for task in plan if task[0] == major and task in estimate.left]
+        if tasks:
+            bench_major(a, major, tasks, estimate, answers, report, results)
+
+
+def bench_major(a, major, tasks, estimate, answers, report, results):
+    cluster = Cluster(major, a.scale, 'bench')
+    if not cluster.build() or not cluster.has_cscan:
+        if any(VARIANTS[name].policy for name in a.variants):
+            raise Failure(f'cscan was not built for PostgreSQL {major}; --variants postgres works without it')
+        say('cscan was not built: the server runs without it')
+    cluster.create()
+    rig = Rig(cluster, Settings(a.bandwidth * MB or None, a.shared_buffers, a.page_cache, a.direct_io, dict(a.set), a.timeout, a.seed, a.read_ahead,
+                                a.chunk_size), answers)
+    try:
+        report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version').removeprefix('postgres (PostgreSQL) ')
+        for database in dict.fromkeys(point(name, label).database for _, name, label, _ in tasks):
+            facts = data.load(cluster, database)
+            report.facts[f'lineitem of {database}'] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
+        report.facts['limit'] = describe_limit(rig, a)
+        report.facts['read-ahead'] = describe_read_ahead(rig)
+        results.keep_facts(report.facts)
+        say(f'PostgreSQL {major}: limit: {report.facts["limit"]}')
+        for number, task in enumerate(tasks, 1):
+            begin = time.time()
+            _, name, label, run = task
+            for row in measure(rig, name, label, estimate.left[task], run):
+                results.add(row)
+                say(f'{major} {full_name(name, label)}, run {run}, {row["variant"]}: ' + brief(row))
+            estimate.done(task, time.time() - begin)
+            say(f'{number} of {len(tasks)} with PostgreSQL {major}' + (f', about {span(estimate.seconds())} left' if estimate.left else ''))
+    finally:
+        rig.close()
 
 
 def brief(row):
     if 'pairs' in row:
         return ', '.join(f'{query} {1000 * row[query]:.0f} ms' for query in row['pairs'])
-    parts = [f'{row["seconds"]:.1f} s', f'a stream {row["stream"]:.1f} s',
-             *(f'{kind} {row[kind]:.1f} s' for kind in ('FAST', 'SLOW') if kind in row)]
-    if row['bytes'] is not None:
-        parts.append(f'{row["bytes"] / MB:.0f} MB read')
-    if row['rate'] is not None:
-        parts.append(f'cscan at {row["rate"] / MB:.0f} MB/s, {row["delivered"]} chunks for {row["loaded"]} loads')
-    if row['page_cache'] is not None:
-        parts.append(f'page cache up to {row["page_cache"] / MB:.0f} MB')
-    return ', '.join(parts)
+    known = {'seconds': (1, '.1f', ' s'), 'stream': (1, '.1f', ' s a stream'), 'FAST': (1, '.2f', ' s FAST'), 'SLOW': (1, '.2f', ' s SLOW'),
+             'throughput': (1, '.1f', ' queries/s'), 'p95': (1, '.3f', ' s P95'), 'tps': (1, '.0f', ' transactions/s'),
+             'bytes': (MB, '.0f', ' MB read'), 'rate': (MB, '.0f', ' MB/s'), 'loaded': (1, '.0f', ' chunks loaded'),
+             'delivered': (1, '.0f', ' delivered'), 'page_cache': (MB, '.0f', ' MB of page cache at most')}
+    return ', '.join(f'{row[name] / unit:{digits}}{text}' for name, (unit, digits, text) in known.items() if row.get(name) is not None)
+
+
+def describe(a):
+    """Facts of the report, and those of them that results must have in common."""
+    facts = {
+        'date': time.strftime('%Y-%m-%d %H:%M'), 'machine': machine(), 'cscan': commit(),
+        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, '
+                  f'cscan.chunk_size {a.chunk_size} kB (where it goes with the scale), '
+                  'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '')
+                  + ''.join(f', {name} = {value}' for name, value in a.set),
+        'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',
+        'scale': f'{a.scale:g}', 'seed': a.seed}
+    conditions = {name: facts[name] for name in ('machine', 'cscan', 'server', 'scale', 'seed')}
+    return facts, {**conditions, 'bandwidth': a.bandwidth, 'page cache': a.page_cache // MB, 'read-ahead': a.read_ahead}
+
+
+def stop(signum, _):
+    sys.exit(128 + signum)
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, stop)
     a = arguments()
-    report = Report({
-        'date': time.strftime('%Y-%m-%d %H:%M'), 'machine': machine(), 'cscan': commit(),
-        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, '
-                  'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '') + ''.join(f', {name} = {value}' for name, value in a.set),
-        'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',
-        'seed': a.seed})
     try:
         if a.clean:
             clean('bench')
             return 0
-        measure(a, report)
+        facts, conditions = describe(a)
+        results = Results(a.out, conditions, a.again)
+        report = Report({**facts, **results.facts}, results.rows)
+        try:
+            bench(a, report, results)
+        finally:
+            if results.rows:
+                report.write(a.out, charts.draw(report, a.out))
+                say(f'written to {a.out}: bench.md, bench.csv, latencies.csv, pictures')
     except Failure as failure:
         say(f'bench: error: {failure}')
         return 1
     except KeyboardInterrupt:
-        say('interrupted')
+        say('interrupted; the same command goes on where this one was')
         return 130
     print(report.markdown())
-    say(f'written to {a.out}: bench.md, bench.csv, bench.json')
     return 0
 
 

@@ -5,6 +5,8 @@
 
     load(cluster, database)    the database is there, as its SQL says, and frozen, analysed and checkpointed; returns what is known of it: scale,
                                bytes and rows of lineitem, days: its part i of 100 of equal size is [days[i], days[i + 1])
+    load_pgbench(cluster, scale)
+                               a new database "pgbench" with pgbench's own tables; the server must be running
     load_hot(cluster)          table "hot": the first 400 MB or so of lineitem; the server must be running; returns its bytes
 """
 import json
@@ -15,13 +17,14 @@ import sys
 import zlib
 from pathlib import Path
 
-from .cluster import Failure
+from .cluster import USER, Failure
 from .progress import note, say
 
 MB = 1024 * 1024
 HOT = 400 * MB
 ORDER_KEYS = 6_000_000      # the largest of scale 1
 TPCH = 'tpch'
+PGBENCH = 'pgbench'
 SQL = Path(__file__).parent / 'tpch'
 
 LOADING = {'fsync': 'off', 'wal_level': 'minimal', 'max_wal_senders': 0, 'max_wal_size': '8GB', 'shared_buffers': '128MB',
@@ -86,6 +89,16 @@ def copy_rows(connection, table, scale):
             note(f'loading {table}: {done // MB} MB')
         if source.wait() != 0:
             raise Failure('tpchgen-cli failed')
+
+
+def load_pgbench(cluster, scale):
+    """Anew each time, so that no run finds the dead rows of another."""
+    with cluster.connect(dbname='postgres') as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS {PGBENCH}')
+        connection.execute(f'CREATE DATABASE {PGBENCH}')
+    cluster.run('env', f'PGHOST={cluster.inside}', f'PGUSER={USER}', 'pgbench', '-i', '-q', '-s', scale, PGBENCH)
+    with cluster.connect(dbname=PGBENCH) as connection:
+        connection.execute('CHECKPOINT')
 
 
 def load_hot(cluster):

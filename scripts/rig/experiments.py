@@ -1,78 +1,93 @@
-"""What is measured.  An experiment is a row of EXPERIMENTS; a new one is a new row.
+"""What is measured.  An experiment is a row of EXPERIMENTS, or has several points, each of which is measured by itself.
 
-Each run of a streams experiment starts cold: the server is restarted, the page cache has none of its files, and all of its
-shared memory is resident, so that the memory limit leaves the page cache what was asked for and nothing more.  The
-variants of one run follow each other in an order drawn from the seed; the streams, drawn from the seed too, are the same
-in every run and for every variant.
+The variants of one run follow each other in an order drawn from the seed; the streams, drawn from the seed too, are the same in
+every run and for every variant.  PAPER are those of the evidence: scripts/bench runs them by default.
 
-    EXPERIMENTS               name -> Streams or Warm
-    TARGETS                   (experiment, variant, reference) -> {measure: at most this ratio to the reference}
-    chosen(name, variants)    those of the variants that an experiment has
-    Rig                       one cluster, its limits and settings; Rig.measure(name, variants, run) -> rows
+    EXPERIMENTS               name -> Sweep, or an object as streams.py describes it
+    PAPER                     the names of those that run unless others are named
+    points(name, effort)      point -> object, those that are measured with QUICK, USUAL or FULL effort; of one without points the only
+                              one is ''
+    runs(name, point, wanted) how often it is measured; wanted may be None
+    chosen(name, point, variants)
+                              those of the variants that it has
+    measure(rig, name, point, variants, run)
+                              yields rows
+    TARGETS                   (experiment, point, variant, reference) -> {measure: at most this ratio to the reference, or AtLeast}
 """
-import random
-import statistics
-import threading
-import time
 from dataclasses import dataclass
 
-from . import data
-from .cluster import DATABASE, Failure
-from .limits import MB, ReadAhead, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
-from .progress import note
-from .workload import POLICIES, VARIANTS, AllQueries, FullScans, Ranges, check_plan, query, run_streams
-
-BLOCK = 8192
-BACKENDS = 12 * MB          # of the memory limit, for what is neither shared memory nor page cache (as measured)
-PER_BACKEND = 3 * MB // 2
-PER_RANGES = 9 * MB // 4    # with queries of several kinds and their indexes
-PER_QUERY = 12 * MB         # of TPC-H, with its sorts and hash tables
-SMALLEST_CACHE = 32 * MB    # with less, the server's own programs do not stay in memory
-
-DEFAULTS = ('postgres', *POLICIES)
+from .loadrate import LoadRate
+from .pgbench import Oltp, Overload
+from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Streams, Warm
+from .workload import POLICIES, AllQueries, FullScans, Mix, Ranges
 
 
 @dataclass
-class Streams:
-    """Streams of queries at one time, started delay seconds apart."""
+class Sweep:
     about: str
-    work: object                # FullScans, Ranges or AllQueries
-    delay: float = 1.0
-    limited: bool = True        # is the bandwidth limited?
-    repeat: int = 1             # runs for each one asked for
-    variants: tuple = DEFAULTS
-    free: tuple = ()            # those whose plans are the planner's own choice
-    reference: tuple = ('postgres',)    # ratios are to the fastest of these
-    memory: int = PER_BACKEND   # that a stream needs beside the page cache
-    long: bool = False          # does it run only when it is named?
-
-    @property
-    def database(self):
-        return self.work.database
-
-    def guess(self, table, bandwidth):
-        """Seconds for one variant, before anything is known: half of what is scanned is read."""
-        scan = table / (bandwidth if self.limited and bandwidth else 500 * MB)
-        return 4 + max(self.delay * self.work.count, scan * (1 + self.work.volume) / 2)
-
-
-@dataclass
-class Warm:
-    """Queries on a table that is all in shared buffers, the variants in turn, many times, on one server."""
-    about: str
-    rounds: int = 10            # for each run asked for
-    repeat: int = 1
-    variants: tuple = DEFAULTS
-    long: bool = False
-    database: str = DATABASE
-
-    def guess(self, table, bandwidth):
-        return 3 + self.rounds * 2.0
+    points: dict                # label -> what streams.py describes
+    quick: tuple                # the labels that are enough for --quick
+    usual: tuple | None = None  # and those without --full, if not all
 
 
 SIZES = (1, 10, 50, 100)
+CORE = ('postgres', 'brin')     # PostgreSQL's plans: the planner's choice, and bitmap scans of BRIN
+
+
+def ordered(about, work, **more):
+    """Streams on the ordered table; PostgreSQL's planner is free to use its indexes."""
+    return Streams(about, work, **{'free': DEFAULTS, 'memory': PER_RANGES, 'stretch': True, **more})
+
+
+# Figure 5: speeds, and sizes in percent of the table.
+SPEEDS = ('SF', 'S', 'F', 'FFS', 'SSF')
+RANGES = {'S': (1, 2, 5, 10, 20), 'M': (1, 2, 10, 50, 100), 'L': (10, 30, 50, 100)}
+
+FIGURE5 = {f'{speed}-{size}': ordered(f'16 streams of 4 queries, {speed} of {", ".join(map(str, RANGES[size]))} %', Mix(16, 4, RANGES[size], speed),
+                                      normalised=True)
+           for speed in SPEEDS for size in RANGES}
+
+FIGURE6 = {f'{kind}, {pool:g} %': ordered(f'8 streams of 4 queries, pool of {pool:g} % of the table', Mix(8, 4, SIZES, letters), normalised=True,
+                                          pool=pool / 100, panel=kind, x=pool)
+           for kind, letters in (('I/O-intensive', 'F'), ('CPU-intensive', 'SF')) for pool in (12.5, 25, 37.5, 50, 62.5, 75, 87.5, 100)}
+
+FIGURE7 = {f'{size} %, {count}': ordered(f'{count} queries at one time of {size} %', Mix(count, 1, (size,)), delay=0.0, panel=f'{size} %', x=count)
+           for size in (5, 20, 50) for count in (1, 2, 4, 8, 16, 32)}
+
+FIGURE8 = {f'{size} %, {chunks}': ordered(f'16 streams of 4 FAST queries of {size} %, {chunks} chunks', Mix(16, 4, (size,)), variants=('relevance',),
+                                          reference=('relevance',), chunks=chunks, panel=f'{size} %', x=chunks)
+           for size in (1, 10, 100) for chunks in (128, 256, 512, 1024, 2048)}
+
+SISCAN = {
+    'Q6': ordered('three streams of three Q6, staggered', Mix(3, 3, (100,), 'F'), variants=('postgres', 'relevance')),
+    'Q1': ordered('three streams of three Q1, staggered', Mix(3, 3, (100,), 'S'), variants=('postgres', 'relevance')),
+    'TPC-H': Streams('three streams of the 22 queries', AllQueries(3), delay=0.0, variants=('postgres', 'relevance'), free=DEFAULTS, memory=PER_QUERY)}
+
+PBM = {f'{count}': ordered(f'{count} streams of 8 FAST queries of 30 %', Mix(count, 8, (30,)), delay=0.0, variants=('postgres', 'relevance'),
+                           buffers=0.26, x=count)
+       for count in (4, 8, 16, 32)}
+
+TABLE2 = Ranges(16, SIZES, ('FAST', 'SLOW'))
 
 EXPERIMENTS = {
+    'alone': Alone('each query alone and cold, what latencies are normalised by'),
+    'table2': ordered('16 streams of 4 queries, FAST and SLOW of 1, 10, 50 and 100 %', TABLE2, variants=(*CORE, *POLICIES), reference=CORE,
+                      normalised=True),
+    'fast': ordered('the same with FAST queries alone', Ranges(16, SIZES), variants=(*CORE, 'relevance'), reference=CORE, normalised=True),
+    'figure4': ordered('the streams of table2 once more, traced: chunks over time, and what is read for each type of query', TABLE2,
+                       variants=(*CORE, *POLICIES), traced=True),
+    'figure5': Sweep('sets of queries of all speeds and sizes', FIGURE5, ('F-S', 'SF-M')),
+    'figure6': Sweep('pools of 12.5 to 100 % of the table', FIGURE6, ('I/O-intensive, 12.5 %', 'I/O-intensive, 50 %'),
+                     tuple(name for name, one in FIGURE6.items() if one.x in (12.5, 25, 50, 75, 100))),
+    'figure7': Sweep('1 to 32 queries at one time', FIGURE7, ('20 %, 1', '20 %, 16'), tuple(name for name, one in FIGURE7.items() if one.x not in (2, 8))),
+    'figure8': Sweep('scheduling time against the number of chunks', FIGURE8, ('10 %, 128', '10 %, 1024')),
+    'siscan': Sweep('staggered Q6 and Q1, and TPC-H throughput', SISCAN, ('Q6',)),
+    'pbm': Sweep('ranges of 30 %, buffers of 26 % of the table', PBM, ('8', '32')),
+    'overload': Overload('more queries arrive than core can serve'),
+    'oltp': Sweep("pgbench's own workload alone and beside scans",
+                  {'alone': Oltp('alone', scans=0, variants=('postgres',)), 'beside': Oltp('beside four scans', variants=('postgres', 'relevance'))},
+                  ('alone', 'beside')),
+    'load-rate': LoadRate('count(*) of a cold table without a limit, beside fio'),
     'fast10': Streams('ten FAST scans, started 1 s apart', FullScans('F' * 10)),
     'mix10': Streams('five FAST and five SLOW scans, started 1 s apart', FullScans('FS' * 5)),
     'cold1': Streams('one cold FAST scan alone', FullScans('F'), repeat=2),
@@ -92,236 +107,67 @@ EXPERIMENTS = {
                         memory=3 * PER_BACKEND),
     'idle4': Streams('four FAST scans of all of it, started 1 s apart, alone and beside 200 clients that have stopped in the middle',
                      Ranges(4, (100,)), variants=('relevance', 'relevance-idle'), reference=('relevance',)),
-    'tpch1': Streams('the 22 queries of TPC-H, one after the other', AllQueries(1), free=DEFAULTS, memory=PER_QUERY,
-                     long=True),
+    'tpch1': Streams('the 22 queries of TPC-H, one after the other', AllQueries(1), free=DEFAULTS, memory=PER_QUERY),
     'tpch4': Streams('four streams at one time of the 22 queries of TPC-H, each in its own order', AllQueries(4), delay=0.0,
-                     free=DEFAULTS, memory=PER_QUERY, long=True),
+                     free=DEFAULTS, memory=PER_QUERY),
 }
 
-WARM = {
-    'count': 'SELECT count(*) FROM hot',
-    'FAST': query('FAST', 'hot'),
-    # Projects three columns of every row and throws them away before they reach the client.
-    'project': 'SELECT l_orderkey, l_extendedprice, l_comment FROM hot OFFSET 1000000000',
-}
+HEADLINE = ('table2', 'fast')
+PAPER = (*HEADLINE, 'figure4', 'figure5', 'figure6', 'figure7', 'figure8', 'siscan', 'pbm', 'overload', 'oltp', 'load-rate')
+BASE = 'alone'
+QUICK, USUAL, FULL = range(3)
+
+
+class AtLeast(float):
+    pass
+
 
 TARGETS = {
-    ('fast10', 'relevance', 'postgres'): {'mean': 0.85, 'seconds': 0.95, 'bytes': 0.95},
-    ('fast10', 'elevator', 'postgres'): {'mean': 0.85, 'seconds': 0.95, 'bytes': 0.95},
-    ('mix10', 'relevance', 'postgres'): {'FAST': 0.6, 'seconds': 0.85, 'bytes': 0.8},
-    ('cold1', 'relevance', 'postgres'): {'seconds': 1.03},
-    ('cold1-nolimit', 'relevance', 'postgres'): {'seconds': 1.03},
-    ('warm1', 'relevance', 'postgres'): {'count': 1.03, 'FAST': 1.03, 'project': 1.03},
-    ('ranges16-fast', 'relevance', 'postgres'): {'stream': 0.2, 'bytes': 0.3},
-    ('ranges16-fast', 'relevance', 'brin'): {'stream': 0.6, 'bytes': 0.7},
-    ('ranges16-mix', 'relevance', 'postgres'): {'stream': 0.27, 'bytes': 0.35},
-    ('ranges16-mix', 'relevance', 'brin'): {'stream': 0.45, 'bytes': 0.55},
-    ('workers4', 'relevance-workers', 'relevance'): {'bytes': 1.2},
-    ('idle4', 'relevance-idle', 'relevance'): {'seconds': 1.05, 'stream': 1.05},
-    ('tpch4', 'relevance', 'postgres'): {'seconds': 0.85},
+    ('table2', '', 'relevance', '*'): {'stream': 0.45, 'normal': 0.6, 'bytes': 0.55},
+    ('fast', '', 'relevance', '*'): {'stream': 0.6, 'bytes': 0.7},
+    ('overload', '', 'relevance', '*'): {'throughput': AtLeast(1.6), 'p95': 0.4},
+    ('oltp', 'beside', 'relevance', '*'): {'tps': AtLeast(1.0)},
+    ('fast10', '', 'relevance', 'postgres'): {'mean': 0.85, 'seconds': 0.95, 'bytes': 0.95},
+    ('fast10', '', 'elevator', 'postgres'): {'mean': 0.85, 'seconds': 0.95, 'bytes': 0.95},
+    ('mix10', '', 'relevance', 'postgres'): {'FAST': 0.6, 'seconds': 0.85, 'bytes': 0.8},
+    ('cold1', '', 'relevance', 'postgres'): {'seconds': 1.03},
+    ('cold1-nolimit', '', 'relevance', 'postgres'): {'seconds': 1.03},
+    ('warm1', '', 'relevance', 'postgres'): {'count': 1.03, 'FAST': 1.03, 'project': 1.03},
+    ('ranges16-fast', '', 'relevance', 'postgres'): {'stream': 0.2, 'bytes': 0.3},
+    ('ranges16-fast', '', 'relevance', 'brin'): {'stream': 0.6, 'bytes': 0.7},
+    ('ranges16-mix', '', 'relevance', 'postgres'): {'stream': 0.27, 'bytes': 0.35},
+    ('ranges16-mix', '', 'relevance', 'brin'): {'stream': 0.45, 'bytes': 0.55},
+    ('workers4', '', 'relevance-workers', 'relevance'): {'bytes': 1.2},
+    ('idle4', '', 'relevance-idle', 'relevance'): {'seconds': 1.05, 'stream': 1.05},
+    ('tpch4', '', 'relevance', 'postgres'): {'seconds': 0.85},
 }
 
 
-def chosen(name, variants):
-    return [variant for variant in variants if variant in EXPERIMENTS[name].variants]
+def points(name, effort=FULL):
+    experiment = EXPERIMENTS[name]
+    if not isinstance(experiment, Sweep):
+        return {'': experiment}
+    labels = {QUICK: experiment.quick, USUAL: experiment.usual or experiment.points, FULL: experiment.points}[effort]
+    return {label: experiment.points[label] for label in labels}
 
 
-@dataclass
-class Settings:
-    bandwidth: float        # bytes a second
-    shared_buffers: int     # bytes
-    page_cache: int         # bytes
-    direct_io: bool
-    extra: dict             # server settings by name
-    timeout: int            # seconds for a query
-    seed: int
-    read_ahead: int | None = None   # kB; None: as it is
+def point(name, label):
+    return points(name)[label]
 
 
-class Rig:
-    def __init__(self, cluster, settings, answers):
-        self.cluster, self.settings, self.answers = cluster, settings, answers
-        self.limit = open_limit(cluster.home)
-        self.read_ahead = ReadAhead(self.limit.disk)
-        if settings.read_ahead is not None:
-            try:
-                self.read_ahead.set(settings.read_ahead)
-            except OSError as error:
-                self.limit.release()
-                raise Failure(f'the read-ahead cannot be set: {error}')
-        self.cscan = cluster.has_cscan
-        self.random = random.Random(settings.seed)
-
-    def close(self):
-        self.cluster.close()
-        self.limit.release()
-        self.read_ahead.release()
-
-    def start(self, shared_buffers, bandwidth, page_cache, **more):
-        """A cold server under the limits, of which its planner knows. page_cache None: as much as there is."""
-        self.cluster.stop()
-        drop_page_cache(self.cluster.data)
-        options = {'shared_buffers': f'{shared_buffers // MB}MB'}
-        if page_cache:
-            options['effective_cache_size'] = f'{(shared_buffers + self.settings.page_cache) // MB}MB'
-        if self.cscan:
-            options['shared_preload_libraries'] = 'cscan'
-        if self.settings.direct_io:
-            options['debug_io_direct'] = 'data'
-        self.limit.apply(None, None)
-        self.cluster.start({**options, **more, **self.settings.extra}, self.limit)
-        if not bandwidth:
-            use_free_memory()
-        shared = touch_shared_memory(self.limit) if page_cache else None
-        # The limits come last, so that starting is quick and shared memory has its place.
-        self.limit.apply(bandwidth, shared + page_cache + BACKENDS if shared else None)
-        return shared
-
-    def measure(self, name, variants, run):
-        """One run of an experiment under each variant: a list of rows."""
-        experiment = EXPERIMENTS[name]
-        variants = chosen(name, variants)
-        order = self.random.sample(variants, len(variants))
-        measure = self.warm if isinstance(experiment, Warm) else self.streams
-        for row in measure(experiment, order):
-            yield {'major': self.cluster.major, 'experiment': name, 'run': run, **row}
-
-    def prepare(self, database, hidden):
-        """The views of this very build; all indexes of lineitem but the hidden one, whatever an earlier run has hidden."""
-        with self.cluster.connect(database) as connection:
-            if self.cscan:
-                connection.execute('DROP EXTENSION IF EXISTS cscan; CREATE EXTENSION cscan')
-            connection.execute("""UPDATE pg_index SET indisvalid = NOT indisvalid
-                WHERE indrelid = 'lineitem'::regclass AND indisvalid = (indexrelid::regclass::text = %s)""", (hidden,))
-
-    def streams(self, experiment, variants):
-        bandwidth = self.settings.bandwidth if experiment.limited else None
-        facts = data.load(self.cluster, experiment.database)
-        for name in variants:
-            variant = VARIANTS[name]
-            plan = '' if name in experiment.free else variant.plan
-            streams = experiment.work.streams(facts, random.Random(self.settings.seed))
-            self.start(self.settings.shared_buffers, bandwidth, self.settings.page_cache + len(streams) * experiment.memory
-                       + variant.idle * PER_BACKEND, max_connections=50 + variant.idle)
-            self.prepare(experiment.database, variant.hidden)
-            watch, reads = Watch(self.cluster.major, name, self.limit), Reads(self.cluster, experiment.database, variant.policy)
-            with watch, reads:
-                result = run_streams(self.cluster, experiment.database, name, plan, streams, experiment.delay,
-                                     self.settings.timeout, at_start=watch.begin)
-            self.cluster.stop()
-            self.answers.check(f'{name} on {self.cluster.major}', result.answers)
-            kinds = {}
-            for kind, seconds in result.latencies:
-                kinds.setdefault(kind, []).append(seconds)
-            yield {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
-                   'mean': statistics.mean(s for _, s in result.latencies), 'rate': reads.rate,
-                   'delivered': reads.delivered, 'loaded': reads.loaded,
-                   'bytes': watch.bytes, 'page_cache': watch.page_cache, 'latencies': result.latencies,
-                   **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
-
-    def warm(self, experiment, variants):
-        """Fresh every run, so that the place of the buffers in memory differs from run to run, too."""
-        self.start(128 * MB, None, None)
-        hot = data.load_hot(self.cluster)
-        self.start(max(1024 * MB, hot * 5 // 2), None, None)
-        rows = {variant: {'variant': variant, 'pairs': {query: [] for query in WARM}} for variant in variants}
-        sessions = {}
-        for variant in variants:
-            forced = {'cscan.min_table_size': 0} if self.cscan else {}
-            sessions[variant] = self.cluster.connect(**VARIANTS[variant].settings, **forced, statement_timeout=f'{self.settings.timeout}s')
-        some = sessions[variants[0]]
-        some.execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
-        some.execute("SELECT pg_prewarm('hot')")
-        for variant, session in sessions.items():
-            for sql in WARM.values():
-                check_plan(session, sql, variant, VARIANTS[variant].plan)
-                self.answers.check(f'{variant} on {self.cluster.major}', [(sql, session.execute(sql).fetchall())])
-        read = self.limit.bytes_read()
-        for number in range(experiment.rounds):
-            note(f'PostgreSQL {self.cluster.major}, warm: round {number + 1} of {experiment.rounds}')
-            for query, sql in WARM.items():
-                for variant in self.random.sample(variants, len(variants)):
-                    start = time.perf_counter()
-                    sessions[variant].execute(sql).fetchall()
-                    rows[variant]['pairs'][query].append(time.perf_counter() - start)
-        read = (self.limit.bytes_read() or 0) - (read or 0)
-        for session in sessions.values():
-            session.close()
-        self.cluster.stop()
-        for row in rows.values():
-            for query, seconds in row['pairs'].items():
-                row[query] = statistics.median(seconds)
-            row['bytes'] = read
-            yield row
+def chosen(name, label, variants):
+    if name == BASE:
+        return [variant for variant in point(name, label).variants if variant in variants][:1]
+    return [variant for variant in variants if variant in point(name, label).variants]
 
 
-class Watch:
-    """While a run lasts: shows the time, counts the bytes read since begin(), keeps the largest page cache that was seen."""
-
-    def __init__(self, major, variant, limit):
-        self.what, self.limit, self.bytes, self.page_cache = f'PostgreSQL {major}, {variant}', limit, None, None
-        self.stop = threading.Event()
-
-    def begin(self):
-        self.time, self.before = time.time(), self.limit.bytes_read()
-        self.thread.start()
-
-    def work(self):
-        while not self.stop.wait(0.25):
-            cache = self.limit.page_cache()
-            if cache is not None:
-                self.page_cache = max(self.page_cache or 0, cache)
-            note(f'{self.what}: {time.time() - self.time:.0f} s')
-
-    def __enter__(self):
-        self.thread = threading.Thread(target=self.work, daemon=True)
-        return self
-
-    def __exit__(self, *_):
-        self.stop.set()
-        if self.thread.is_alive():
-            self.thread.join()
-            after = self.limit.bytes_read()
-            self.bytes = None if after is None else after - self.before
+def runs(name, label, wanted):
+    """Without a wish the headline's experiments are measured three times, for medians and spread, what draws a curve once."""
+    return (wanted or (1 if name in (BASE, *PAPER) and name not in HEADLINE else 3)) * point(name, label).repeat
 
 
-class Reads:
-    """What cscan reads under a policy while a run lasts.  Invariant: it delivers chunks, or the run was in vain.
-
-    rate is in bytes a second, from the first load to the end of the run: planning and what finds the rows are left out.
-    delivered and loaded are numbers of chunks.  Without a policy, or a load, they are None.
-    """
-
-    def __init__(self, cluster, database, policy):
-        self.cluster, self.database, self.policy = cluster, database, policy
-        self.first = self.rate = self.delivered = self.loaded = None
-        self.stop = threading.Event()
-
-    def count(self, measure):
-        """Since the server was started."""
-        return int(self.connection.execute(f'SELECT sum({measure}) FROM cscan_stat').fetchone()[0])
-
-    def work(self):
-        while not self.first and not self.stop.wait(0.01):
-            blocks = self.count('blocks_read')
-            if blocks:
-                self.first = time.perf_counter(), blocks
-
-    def __enter__(self):
-        if self.policy:
-            self.connection = self.cluster.connect(self.database)
-            self.thread = threading.Thread(target=self.work, daemon=True)
-            self.thread.start()
-        return self
-
-    def __exit__(self, kind, *_):
-        end = time.perf_counter()
-        self.stop.set()
-        if self.policy:
-            self.thread.join()
-            with self.connection:
-                if not kind and not self.count('chunks_delivered'):
-                    raise Failure(f'with policy {self.policy} no query was given a chunk by cscan')
-                if not kind and self.first:
-                    self.delivered, self.loaded = self.count('chunks_delivered'), self.count('chunks_loaded')
-                    self.rate = (self.count('blocks_read') - self.first[1]) * BLOCK / (end - self.first[0])
+def measure(rig, name, label, variants, run):
+    place = (name, label) if label else (name,)
+    order = rig.random(*place, run).sample(variants, len(variants))
+    for row in point(name, label).measure(rig, order, run, place):
+        yield {'major': rig.cluster.major, 'experiment': name, 'point': label, 'run': run, **row}

@@ -19,19 +19,25 @@ own_major() {
     CSCAN_OWN_MAJOR=$newest
 }
 
+# Makes the virtual environment, or adds to it what a program of the rig still misses there.
 rig_environment() {
-    local venv=$1
-    [[ ! -x $venv/bin/tpchgen-cli ]] || ! "$venv/bin/python" -c 'import psycopg' 2>/dev/null || return 0
-    if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
-        # Who cannot install them is told of all that is missing at once.
-        # shellcheck disable=SC2046 # words
-        apt_install python3 python3-venv $(can_be_root || server_packages "$CSCAN_OWN_MAJOR")
+    local venv=$1 module=$2 missing=()
+    if [[ ! -x $venv/bin/python ]]; then
+        if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
+            # Who cannot install them is told of all that is missing at once.
+            # shellcheck disable=SC2046 # words
+            apt_install python3 python3-venv $([[ $module = top ]] || can_be_root || server_packages "$CSCAN_OWN_MAJOR")
+        fi
+        say "making a virtual environment in $venv"
+        python3 -m venv "$venv" || { rm -rf "$venv"; die "python3 cannot make a virtual environment in $venv"; }
     fi
-    say "making a virtual environment with psycopg and tpchgen-cli"
-    rm -rf "$venv"
-    python3 -m venv "$venv" || die "python3 cannot make a virtual environment in $venv"
-    "$venv/bin/pip" --quiet --disable-pip-version-check install 'psycopg[binary]' tpchgen-cli >&2 ||
-        die "pip could not install psycopg and tpchgen-cli; it needs a way to PyPI (https_proxy, PIP_INDEX_URL)"
+    "$venv/bin/python" -c 'import psycopg' 2>/dev/null || missing+=('psycopg[binary]')
+    [[ $module = top || -x $venv/bin/tpchgen-cli ]] || missing+=(tpchgen-cli)
+    [[ $module != bench ]] || "$venv/bin/python" -c 'import matplotlib' 2>/dev/null || missing+=(matplotlib)
+    [[ ${#missing[@]} -gt 0 ]] || return 0
+    say "installing ${missing[*]} in $venv"
+    "$venv/bin/pip" --quiet --disable-pip-version-check install "${missing[@]}" >&2 ||
+        die "pip could not install ${missing[*]}; it needs a way to PyPI (https_proxy, PIP_INDEX_URL)"
 }
 
 rig_launch() {
@@ -57,7 +63,9 @@ rig_launch() {
                 die "there is no PostgreSQL $OLDEST_MAJOR or later here, nor do apt's lists have one: run apt-get update as root, or see https://wiki.postgresql.org/wiki/Apt"
             CSCAN_OWN_MAJOR=${CSCAN_OWN_MAJOR:-$OLDEST_MAJOR}
             mkdir -p "$CSCAN_CACHE"
-            rig_environment "$CSCAN_CACHE/venv"
+            rig_environment "$CSCAN_CACHE/venv" "$module"
+            # load-rate compares with it, and goes on without it.
+            [[ $module != bench ]] || have fio || ! can_be_root || ( apt_install fio ) || warn "there is no fio"
             python=$CSCAN_CACHE/venv/bin/python ;;
     esac
     PYTHONPATH=$TOP/scripts PYTHONDONTWRITEBYTECODE=1 exec "$python" -m "rig.$module" "$@"

@@ -3,8 +3,8 @@
 A database server on a fast disk with gigabytes of page cache never waits for storage, so a measurement of shared reads
 needs a known bandwidth and a known cache.  Linux has both in its control groups:
 
-    version 1   blkio.throttle.read_bps_device, memory.limit_in_bytes, blkio.throttle.io_service_bytes
-    version 2   io.max, memory.max, io.stat
+    version 1   blkio.throttle.read_bps_device, memory.limit_in_bytes, blkio.throttle.io_service_bytes and io_serviced, cpuacct.usage
+    version 2   io.max, memory.max, io.stat, cpu.stat
 
 Invariant: only processes that are started through wrap() are in the group, and the group goes away in release().
 
@@ -13,6 +13,8 @@ Invariant: only processes that are started through wrap() are in the group, and 
     limit.wrap(argv)                             the command that runs argv inside the group
     limit.apply(bandwidth, memory)               bytes a second and bytes, None: no limit
     limit.bytes_read()                           bytes read from the disk so far by the group (no group: by the machine)
+    limit.requests()                             read requests so far, in the same way
+    limit.cpu()                                  seconds of CPU that the group has used, None if unknown
     limit.page_cache()                           bytes of page cache that the group holds, None if unknown
     limit.release()                              processes that still run leave the group, and the group is removed
 
@@ -89,11 +91,21 @@ class NoLimit:
     def apply(self, bandwidth, memory):
         pass
 
-    def bytes_read(self):
+    def disk_stat(self, number):
         for line in Path('/proc/diskstats').read_text().splitlines():
             field = line.split()
             if f'{field[0]}:{field[1]}' == self.disk:
-                return int(field[5]) * 512
+                return int(field[number])
+        return None
+
+    def bytes_read(self):
+        sectors = self.disk_stat(5)
+        return None if sectors is None else sectors * 512
+
+    def requests(self):
+        return self.disk_stat(3)
+
+    def cpu(self):
         return None
 
     def page_cache(self):
@@ -129,7 +141,7 @@ class Group:
         return [int(pid) for pid in (self.directories[0] / 'cgroup.procs').read_text().split()]
 
     def memory_stat(self):
-        rows = (line.split() for line in (self.directories[-1] / 'memory.stat').read_text().splitlines())
+        rows = (line.split() for line in (self.memory / 'memory.stat').read_text().splitlines())
         return {row[0]: int(row[1]) for row in rows}
 
     def release(self):
@@ -154,23 +166,31 @@ class GroupV1(Group):
     def __init__(self, disk, name):
         found = {}
         for directory, options in mounts('cgroup'):
-            for controller in ('blkio', 'memory'):
+            for controller in ('blkio', 'memory', 'cpuacct'):
                 if controller in options:
                     found[controller] = directory / name
-        if len(found) < 2:
+        if not {'blkio', 'memory'} <= set(found):
             raise OSError('no cgroup v1 controllers blkio and memory')
-        self.blkio, self.memory = found['blkio'], found['memory']
-        super().__init__(disk, [self.blkio, self.memory])
+        self.blkio, self.memory, self.cpuacct = found['blkio'], found['memory'], found.get('cpuacct')
+        super().__init__(disk, list(dict.fromkeys(found.values())))
         write(self.memory / 'memory.swappiness', '0')
 
     def apply(self, bandwidth, memory):
         write(self.blkio / 'blkio.throttle.read_bps_device', f'{self.disk} {int(bandwidth or 0)}')
         write(self.memory / 'memory.limit_in_bytes', str(int(memory or UNLIMITED_V1)))
 
-    def bytes_read(self):
-        text = (self.blkio / 'blkio.throttle.io_service_bytes').read_text()
-        match = re.search(rf'^{self.disk} Read (\d+)$', text, re.M)
+    def reads(self, name):
+        match = re.search(rf'^{self.disk} Read (\d+)$', (self.blkio / f'blkio.throttle.{name}').read_text(), re.M)
         return int(match.group(1)) if match else 0
+
+    def bytes_read(self):
+        return self.reads('io_service_bytes')
+
+    def requests(self):
+        return self.reads('io_serviced')
+
+    def cpu(self):
+        return int((self.cpuacct / 'cpuacct.usage').read_text()) / 1e9 if self.cpuacct else None
 
     def page_cache(self):
         stat = self.memory_stat()
@@ -190,7 +210,7 @@ class GroupV2(Group):
         for controller in ('io', 'memory'):
             if controller not in active:
                 write(root / 'cgroup.subtree_control', '+' + controller)
-        self.group = root / name
+        self.group = self.memory = root / name
         super().__init__(disk, [self.group])
         if (self.group / 'memory.swap.max').exists():
             write(self.group / 'memory.swap.max', '0')
@@ -199,9 +219,18 @@ class GroupV2(Group):
         write(self.group / 'io.max', f'{self.disk} rbps={int(bandwidth) if bandwidth else "max"}')
         write(self.group / 'memory.max', str(int(memory) if memory else 'max'))
 
-    def bytes_read(self):
-        match = re.search(rf'^{self.disk} .*?rbytes=(\d+)', (self.group / 'io.stat').read_text(), re.M)
+    def reads(self, name):
+        match = re.search(rf'^{self.disk} .*?{name}=(\d+)', (self.group / 'io.stat').read_text(), re.M)
         return int(match.group(1)) if match else 0
+
+    def bytes_read(self):
+        return self.reads('rbytes')
+
+    def requests(self):
+        return self.reads('rios')
+
+    def cpu(self):
+        return int(re.search(r'^usage_usec (\d+)', (self.group / 'cpu.stat').read_text(), re.M).group(1)) / 1e6
 
     def page_cache(self):
         stat = self.memory_stat()

@@ -13,10 +13,11 @@ import sys
 from . import data
 from .bench import own_major
 from .cluster import DATABASE, USER, Cluster, Failure, clean
-from .experiments import SMALLEST_CACHE, Rig, Settings, Streams
 from .limits import MB
 from .progress import say, span
 from .report import table
+from .streams import Streams
+from .testbed import SMALLEST_CACHE, Rig, Settings
 from .workload import Answers, FullScans
 
 MIX = Streams('four FAST and four SLOW scans, started half a second apart', FullScans('FS' * 4), delay=0.5)
@@ -60,7 +61,7 @@ def run(a):
         say(f'{MIX.about}, on {facts["bytes"] // MB} MB, with {buffers // MB} MB of shared buffers and {limit}')
         say(f'five ways to scan, about {span(len(MIX.variants) * MIX.guess(facts["bytes"], a.bandwidth * MB))}')
         rows = []
-        for row in rig.streams(MIX, MIX.variants):
+        for row in MIX.measure(rig, MIX.variants, 1, ()):
             read = '-' if row['bytes'] is None else f'{row["bytes"] / MB:,.0f}'
             rows.append([NAMES.get(row['variant'], f'CScan, {row["variant"]}'), f'{row["seconds"]:.1f}', f'{row["mean"]:.1f}', read])
             say(f'{rows[-1][0]}: {row["seconds"]:.1f} s, mean latency {row["mean"]:.1f} s, {read} MB read')

@@ -1,21 +1,24 @@
-"""From rows to tables: medians with their spread, ratios to a reference, targets; Markdown, CSV and JSON.
+"""From rows to tables: medians with their spread, ratios to a reference, targets; Markdown and CSV.
 
-    Report(facts)                 facts: machine, versions, settings, seed, scale: name -> text
-    report.add(row)               a row of Rig.measure
+    Report(facts, rows)           facts: machine, versions, settings, seed, scale: name -> text; rows of experiments.measure
     report.markdown()             everything, as it is printed
-    report.write(directory)       bench.md, bench.csv, bench.json
+    report.write(directory)       bench.md, bench.csv, latencies.csv
+    report.caption(major)         what was measured under, for below a table or a picture
 """
 import csv
-import json
+import os
 import statistics
 from pathlib import Path
 
-from .experiments import EXPERIMENTS, TARGETS, WARM, Streams
-from .workload import VARIANTS
+from .experiments import BASE, EXPERIMENTS, TARGETS, AtLeast, point
+from .streams import WARM, Streams, Warm
+from .workload import VARIANTS, label
 
 GB = 1024 ** 3
 MB = 1024 ** 2
-MEASURES = {'seconds': 'time', 'stream': 'stream', 'mean': 'mean latency', 'FAST': 'FAST', 'SLOW': 'SLOW', 'bytes': 'read'}
+MEASURES = {'seconds': 'time', 'stream': 'stream', 'mean': 'mean latency', 'normal': 'normalised latency', 'FAST': 'FAST', 'SLOW': 'SLOW',
+            'bytes': 'read'}
+LISTS = ('latencies', 'pairs', 'loads', 'streams')
 
 
 def table(head, rows):
@@ -36,78 +39,135 @@ def spread(values, digits=1):
     return text if len(values) == 1 else f'{text} ({min(values):.{digits}f}..{max(values):.{digits}f})'
 
 
+def full_name(experiment, place):
+    return f'{experiment}: {place}' if place else experiment
+
+
 class Report:
-    def __init__(self, facts):
-        self.facts, self.rows = facts, []
+    def __init__(self, facts, rows):
+        self.facts, self.rows = facts, rows
 
-    def add(self, row):
-        self.rows.append(row)
+    def of(self, major, experiment, place, variant):
+        return [row for row in self.rows if (row['major'], row['experiment'], row['point'], row['variant']) == (major, experiment, place, variant)]
 
-    def values(self, major, experiment, variant, measure):
-        return [row[measure] for row in self.rows if (row['major'], row['experiment'], row['variant']) ==
-                (major, experiment, variant) and row.get(measure) is not None]
+    def values(self, major, experiment, place, variant, measure):
+        found = [self.value(row, measure) for row in self.of(major, experiment, place, variant)]
+        return [value for value in found if value is not None]
 
-    def reference(self, major, experiment):
+    def value(self, row, measure):
+        """Some measures follow from others."""
+        if measure == 'normal':
+            alone = self.alone(row['major'])
+            if not point(row['experiment'], row['point']).normalised or not alone:
+                return None
+            return statistics.mean(seconds / alone[label(kind, size)] for kind, size, seconds, _ in row['latencies'])
+        if measure == 'cpu share':
+            return row['cpu'] / row['seconds'] / os.cpu_count() if row.get('cpu') is not None else None
+        if measure == 'per byte':
+            return row['bytes'] / row['processed'] if row.get('bytes') is not None and row.get('processed') else None
+        if measure == 'scheduling share':
+            return row['scheduling'] / sum(one[2] for one in row['latencies']) if row.get('scheduling') is not None else None
+        return row.get(measure)
+
+    def alone(self, major):
+        """Seconds of each type of query when it runs by itself: label -> median."""
+        found = {}
+        for row in self.rows:
+            if (row['major'], row['experiment']) == (major, BASE):
+                for kind, size, seconds, _ in row['latencies']:
+                    found.setdefault(label(kind, size), []).append(seconds)
+        return {name: statistics.median(seconds) for name, seconds in found.items()}
+
+    def median(self, *where):
+        values = self.values(*where)
+        return statistics.median(values) if values else None
+
+    def reference(self, major, experiment, place):
         """The variant that others are compared with: of those that the experiment names the one that was fastest."""
-        times = {name: self.values(major, experiment, name, 'seconds') for name in EXPERIMENTS[experiment].reference}
-        return min((name for name in times if times[name]), key=lambda name: statistics.median(times[name]), default='-')
+        times = {name: self.median(major, experiment, place, name, 'seconds') for name in point(experiment, place).reference}
+        return min((name for name in times if times[name]), key=times.get, default='-')
 
-    def ratio(self, major, experiment, variant, reference, measure):
+    def ratio(self, major, experiment, place, variant, reference, measure):
         """Of the medians, or for warm queries the median over pairs that ran next to each other."""
-        if measure in WARM and not isinstance(EXPERIMENTS[experiment], Streams):
+        if measure in WARM and isinstance(point(experiment, place), Warm):
             pairs = [self.pairs(major, experiment, name, measure) for name in (variant, reference)]
             ratios = [mine / theirs for mine, theirs in zip(*pairs)]
             return statistics.median(ratios) if ratios else None
-        mine, theirs = (self.values(major, experiment, name, measure) for name in (variant, reference))
-        if not mine or not theirs or not statistics.median(theirs):
-            return None
-        return statistics.median(mine) / statistics.median(theirs)
+        mine, theirs = (self.median(major, experiment, place, name, measure) for name in (variant, reference))
+        return mine / theirs if mine is not None and theirs else None
 
     def pairs(self, major, experiment, variant, query):
-        return [seconds for row in self.rows if (row['major'], row['experiment'], row['variant']) == (major, experiment, variant)
-                for seconds in row['pairs'][query]]
+        return [seconds for row in self.of(major, experiment, '', variant) for seconds in row['pairs'][query]]
 
-    def cases(self):
-        """(major, experiment, [variants]) in the order of their first rows, postgres first."""
+    def cases(self, kind=object):
+        """(major, experiment, point, [variants]) in the order of the first rows and of VARIANTS, for one kind of experiment."""
         found = {}
         for row in self.rows:
-            found.setdefault((row['major'], row['experiment']), set()).add(row['variant'])
+            if isinstance(point(row['experiment'], row['point']), kind):
+                found.setdefault((row['major'], row['experiment'], row['point']), set()).add(row['variant'])
         return [(*case, [name for name in VARIANTS if name in variants]) for case, variants in found.items()]
 
+    def caption(self, major=None):
+        """One line."""
+        facts = [f'{name} {text}' for name, text in self.facts.items()
+                 if name != 'cold' and (major is None or not name.startswith('PostgreSQL ') or name == f'PostgreSQL {major}')]
+        return '; '.join(facts)
+
     def streams_table(self):
-        head = ['PostgreSQL', 'experiment', 'scans', 'time s', 'stream s', 'mean latency s', 'FAST s', 'SLOW s', 'read GB',
-                'cscan MB/s', 'runs', *(f'{text} x' for text in MEASURES.values()), 'x of']
+        head = ['PostgreSQL', 'experiment', 'scans', 'time s', 'stream s', 'mean latency s', 'normalised', 'FAST s', 'SLOW s', 'read GB', 'CPU %',
+                'requests', 'cscan MB/s', 'runs', *(f'{text} x' for text in MEASURES.values()), 'x of']
         rows = []
-        for major, experiment, variants in self.cases():
-            if not isinstance(EXPERIMENTS[experiment], Streams):
-                continue
-            reference = self.reference(major, experiment)
+        for major, experiment, place, variants in self.cases(Streams):
+            reference = self.reference(major, experiment, place)
             for variant in variants:
-                get = {measure: self.values(major, experiment, variant, measure) for measure in (*MEASURES, 'rate')}
+                get = {measure: self.values(major, experiment, place, variant, measure) for measure in (*MEASURES, 'cpu share', 'requests', 'rate')}
                 get['bytes'] = [value / GB for value in get['bytes']]
                 get['rate'] = [value / MB for value in get['rate']]
-                ratios = [self.ratio(major, experiment, variant, reference, measure) for measure in MEASURES]
-                rows.append([major, experiment, variant, *(spread(values, 2) for values in get.values()), len(get['seconds']),
+                get['cpu share'] = [100 * value for value in get['cpu share']]
+                ratios = [self.ratio(major, experiment, place, variant, reference, measure) for measure in MEASURES]
+                rows.append([major, full_name(experiment, place), variant,
+                             *(spread(values, 0 if measure in ('cpu share', 'requests') else 2) for measure, values in get.items()), len(get['seconds']),
                              *('-' if ratio is None else f'{ratio:.2f}' for ratio in ratios), reference])
+        return table(head, rows) if rows else ''
+
+    def types_table(self):
+        """Of table2, as in the paper; chunks are those that the traced run of the same streams has read for a query."""
+        rows = []
+        for major, experiment, place, variants in self.cases(Streams):
+            if experiment != 'table2':
+                continue
+            alone = self.alone(major)
+            for variant in variants:
+                seconds, chunks = {}, {}
+                for row in self.of(major, experiment, place, variant):
+                    for kind, size, took, _ in row['latencies']:
+                        seconds.setdefault(label(kind, size), []).append(took)
+                for row in self.of(major, 'figure4', '', variant):
+                    for kind, size, _, read in row['latencies']:
+                        chunks.setdefault(label(kind, size), []).append(read)
+                for name, took in sorted(seconds.items()):
+                    mean, base = statistics.mean(took), alone.get(name)
+                    rows.append([major, variant, name, len(took), f'{base:.2f}' if base else '-', f'{mean:.2f}',
+                                 f'{statistics.pstdev(took):.2f}', f'{mean / base:.2f}' if base else '-',
+                                 f'{statistics.mean(chunks[name]):.0f}' if name in chunks else '-'])
+        head = ['PostgreSQL', 'scans', 'query', 'count', 'alone s', 'latency s', 'stddev', 'normalised', 'chunks read']
         return table(head, rows) if rows else ''
 
     def queries_table(self):
         """Of TPC-H: mean seconds of each query."""
         queries = [f'Q{number}' for number in range(1, 23)]
         rows = []
-        for major, experiment, variants in self.cases():
+        for major, experiment, place, variants in self.cases():
             for variant in variants:
-                seconds = [self.values(major, experiment, variant, query) for query in queries]
+                seconds = [self.values(major, experiment, place, variant, query) for query in queries]
                 if all(seconds):
-                    rows.append([major, experiment, variant, *(f'{statistics.median(values):.2f}' for values in seconds)])
+                    rows.append([major, full_name(experiment, place), variant, *(f'{statistics.median(values):.2f}' for values in seconds)])
         return table(['PostgreSQL', 'experiment', 'scans', *queries], rows) if rows else ''
 
     def warm_table(self):
         head = ['PostgreSQL', 'experiment', 'query', 'scans', 'median ms', 'pairs', 'x', 'middle half']
         rows = []
-        for major, experiment, variants in self.cases():
-            if isinstance(EXPERIMENTS[experiment], Streams):
-                continue
+        for major, experiment, _, variants in self.cases(Warm):
             for query in WARM:
                 theirs = self.pairs(major, experiment, 'postgres', query)
                 for variant in variants:
@@ -119,37 +179,95 @@ class Report:
                                  f'{quarters[0]:.3f}..{quarters[2]:.3f}' if quarters else '-'])
         return table(head, rows) if rows else ''
 
+    def plain_table(self, only, measures):
+        """measures: heading -> (measure, by what it is divided, digits). Left out where no row has any of them."""
+        rows = []
+        for major, experiment, place, variants in self.cases():
+            for variant in variants if experiment in only else ():
+                values = [[value / unit for value in self.values(major, experiment, place, variant, measure)]
+                          for measure, unit, _ in measures.values()]
+                if any(values):
+                    rows.append([major, full_name(experiment, place), variant, max(map(len, values)),
+                                 *(spread(value, digits) for value, (_, _, digits) in zip(values, measures.values()))])
+        return table(['PostgreSQL', 'experiment', 'scans', 'runs', *measures], rows) if rows else ''
+
+    def pbm_table(self):
+        rows = []
+        for major, experiment, place, variants in self.cases(Streams):
+            for variant in variants if experiment == 'pbm' else ():
+                stock, pbm = PBM_PUBLISHED[int(place)]
+                rows.append([major, place, variant, spread(self.values(major, experiment, place, variant, 'per byte'), 3),
+                             spread(self.values(major, experiment, place, variant, 'seconds')), f'{stock:.3f}', f'{pbm:.3f}'])
+        head = ['PostgreSQL', 'streams', 'scans', 'read per byte processed', 'time s', 'published: PostgreSQL 14', 'published: PBM']
+        return table(head, rows) if rows else ''
+
     def targets_table(self):
         rows = []
-        for major, experiment, _ in self.cases():
-            for (of, variant, reference), targets in TARGETS.items():
-                for measure, most in targets.items() if of == experiment else ():
-                    ratio = self.ratio(major, experiment, variant, reference, measure)
+        for major, experiment, place, _ in self.cases():
+            for (of, where, variant, reference), targets in TARGETS.items():
+                named = self.reference(major, experiment, place) if reference == '*' else reference
+                for measure, wanted in targets.items() if (of, where) == (experiment, place) else ():
+                    ratio = self.ratio(major, experiment, place, variant, named, measure)
                     if ratio is not None:
-                        rows.append([major, experiment, variant, reference, MEASURES.get(measure, measure), f'{most:.2f}',
-                                     f'{ratio:.3f}', 'met' if ratio <= most else 'MISSED'])
-        return table(['PostgreSQL', 'experiment', 'scans', 'x of', 'measure', 'at most x', 'measured x', ''], rows) if rows else ''
+                        least = isinstance(wanted, AtLeast)
+                        rows.append([major, full_name(experiment, place), variant, named, MEASURES.get(measure, measure),
+                                     f'at {"least" if least else "most"} {wanted:.2f}', f'{ratio:.3f}',
+                                     'met' if (ratio >= wanted if least else ratio <= wanted) else 'MISSED'])
+        return table(['PostgreSQL', 'experiment', 'scans', 'x of', 'measure', 'wanted x', 'measured x', ''], rows) if rows else ''
+
+    def tables(self):
+        """(what it says, table)"""
+        yield ('Medians (least..most); x: ratio to "x of", less is better; GB of 2^30 bytes. Stream: mean time of a stream. Normalised: latency by that '
+               'of the same query alone and cold. cscan: what it reads from its first load to the end.'), self.streams_table()
+        yield 'Types of queries of table2, all runs together.', self.types_table()
+        yield 'Mean latency of each query in seconds, medians.', self.queries_table()
+        yield 'x: median over pairs that ran next to each other.', self.warm_table()
+        yield ('Scheduling: how long the scheduler\'s lock was held, in all and as a share of all latencies together.',
+               self.plain_table(('figure8',), {'scheduling ms': ('scheduling', 0.001, 1), 'share %': ('scheduling share', 0.01, 3),
+                                               'chunks delivered': ('delivered', 1, 0)}))
+        yield ('Bytes read per byte processed; the published figures are those of scale 10 on another machine (Waterloo 2023).', self.pbm_table())
+        yield ('Queries arrive at a rate that does not depend on how many wait; latency counts from when a query was due.',
+               self.plain_table(('overload',), {'offered /s': ('offered', 1, 2), 'served /s': ('throughput', 1, 2), 'P50 s': ('p50', 1, 2),
+                                                'P95 s': ('p95', 1, 2), 'P99 s': ('p99', 1, 2), 'read GB': ('bytes', GB, 2)}))
+        yield ("pgbench's own transactions beside scans.",
+               self.plain_table(('oltp',), {'tps': ('tps', 1, 0), 'mean ms': ('mean', 0.001, 2), 'P95 ms': ('p95', 0.001, 2),
+                                            'scans /min': ('scans', 1, 1), 'read GB': ('bytes', GB, 2)}))
+        yield ("One cold scan without a limit; share: of what fio reads, 1 MB a read, four in flight, in the same run.",
+               self.plain_table(('load-rate',), {'MB/s': ('rate', MB, 0), 'share': ('share', 1, 2)}))
+        yield 'Targets.', self.targets_table()
 
     def markdown(self):
-        used = dict.fromkeys(experiment for _, experiment, _ in self.cases())
+        used = dict.fromkeys(experiment for _, experiment, _, _ in self.cases())
         parts = ['# cscan bench', '\n'.join(f'- {name}: {text}' for name, text in self.facts.items()),
                  '\n'.join(f'- {name}: {EXPERIMENTS[name].about}' for name in used)]
-        for text, note in ((self.streams_table(), 'Medians (least..most); x: ratio to "x of", less is better; GB of 2^30 bytes. '
-                            'Stream: mean time of a stream. cscan: what it reads from its first load to the end.'),
-                           (self.queries_table(), 'Mean latency of each query in seconds, medians.'),
-                           (self.warm_table(), 'x: median over pairs that ran next to each other.'),
-                           (self.targets_table(), 'Targets.')):
+        for note, text in self.tables():
             if text:
-                parts += [note, text]
+                parts += [note, text, f'*{self.caption()}*']
         return '\n\n'.join(parts) + '\n'
 
-    def write(self, directory):
+    def write(self, directory, pictures=()):
         directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / 'bench.md').write_text(self.markdown())
-        (directory / 'bench.json').write_text(json.dumps({'facts': self.facts, 'rows': self.rows}, indent=1))
-        columns = dict.fromkeys(name for row in self.rows for name in row if name not in ('latencies', 'pairs'))
-        with open(directory / 'bench.csv', 'w', newline='') as f:
-            writer = csv.DictWriter(f, columns, extrasaction='ignore')
-            writer.writeheader()
-            writer.writerows(self.rows)
+        text = self.markdown() + ''.join(f'\n![{path.stem}]({path.name})\n' for path in pictures)
+        (directory / 'bench.md').write_text(text)
+        columns = dict.fromkeys(name for row in self.rows for name in row if name not in LISTS)
+        derived = ('normal', 'cpu share', 'per byte', 'scheduling share')
+        rows = []
+        for row in self.rows:
+            more = {name: self.value(row, name) for name in derived} if isinstance(point(row['experiment'], row['point']), Streams) else {}
+            rows.append({**row, **more, **self.facts})
+        write_csv(directory / 'bench.csv', [*columns, *derived, *self.facts], rows)
+        common = {name: self.facts[name] for name in ('cscan', 'scale', 'seed') if name in self.facts}
+        write_csv(directory / 'latencies.csv', ['major', 'experiment', 'point', 'variant', 'run', 'kind', 'percent', 'seconds', 'chunks', *common],
+                  [{**row, **dict(zip(('kind', 'percent', 'seconds', 'chunks'), one)), **common}
+                   for row in self.rows for one in row.get('latencies', ())])
+
+
+def write_csv(path, columns, rows):
+    with open(path, 'w', newline='') as file:
+        writer = csv.DictWriter(file, columns, extrasaction='ignore')
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+# Streams -> bytes read per byte processed: PostgreSQL 14, and PBM in it; lineitem of scale 10, ranges of 30 %, buffers of 26 %.
+PBM_PUBLISHED = {4: (0.713, 0.422), 8: (0.569, 0.372), 16: (0.457, 0.332), 32: (0.325, 0.309)}

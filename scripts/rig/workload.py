@@ -1,18 +1,25 @@
 """What runs at one time, and the variants of the server that it is compared under.
 
-A stream is a list of (kind, sql) that one connection runs one after the other; stream i starts i * delay seconds after the
+A stream is a list of queries that one connection runs one after the other; stream i starts i * delay seconds after the
 first.  All connections are open, and all plans have been looked at, before the clock starts.
 
-    FullScans, Ranges, AllQueries    kinds of work: .database, .count streams that read .volume times lineitem or so, and
-                                     .streams(facts, random), with what is known of the database (see data.py)
+    Query                            kind, SQL, and the percent of the table that it scans if it is a range
+    FullScans, Ranges, Mix, AllQueries
+                                     kinds of work: .database, .count streams that read .volume times lineitem or so, a share
+                                     .slow of it by SLOW queries, and .streams(facts, random), with what is known of the
+                                     database (see data.py)
     VARIANTS                         name -> Variant
     run_streams(...)                 -> Result
+    label(kind, size)                'F-01', as in the paper
     Answers().check(...)             the same query gives the same rows under every variant, or the run ends
 """
+import contextlib
+import itertools
 import re
 import threading
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .cluster import DATABASE, Failure
 from .data import SQL, TPCH
@@ -34,6 +41,16 @@ CONDITIONS = {'FAST': "l_shipdate >= date '1994-01-01' AND l_shipdate < date '19
               'SLOW': "l_shipdate <= date '1998-12-01' - interval '90' day"}
 
 
+class Query(NamedTuple):
+    kind: str
+    sql: str
+    size: int | None = None     # percent
+
+
+def label(kind, size):
+    return kind if size is None else f'{kind[0]}-{size:02d}'
+
+
 def query(kind, table='lineitem', where=None):
     return TEMPLATES[kind].format(table=table, where=where or CONDITIONS[kind])
 
@@ -46,9 +63,10 @@ class FullScans:
 
     def __post_init__(self):
         self.count = self.volume = len(self.letters)
+        self.slow = self.letters.count('S') / self.count
 
     def streams(self, facts, random):
-        return [[(kind, query(kind))] for letter in self.letters for kind in TEMPLATES if kind[0] == letter]
+        return [[Query(kind, query(kind))] for letter in self.letters for kind in TEMPLATES if kind[0] == letter]
 
 
 @dataclass
@@ -61,16 +79,52 @@ class Ranges:
 
     def __post_init__(self):
         self.volume = self.count * sum(self.sizes) / 100
+        self.slow = self.kinds.count('SLOW') / len(self.kinds)
 
     def streams(self, facts, random):
         queries = self.count * len(self.sizes)
         kinds = random.sample(self.kinds * (queries // len(self.kinds)), queries)
-        return [[self.one(kinds.pop(), size, facts['days'], random) for size in random.sample(self.sizes, len(self.sizes))]
+        return [[anywhere(kinds.pop(), size, facts['days'], random) for size in random.sample(self.sizes, len(self.sizes))]
                 for _ in range(self.count)]
 
-    def one(self, kind, size, days, random):
-        begin = random.randint(0, 100 - size)
-        return kind, query(kind, where=f"l_shipdate >= date '{days[begin]}' AND l_shipdate < date '{days[begin + size]}'")
+
+@dataclass
+class Mix:
+    """Of the same lineitem: streams of so many queries, whose speeds ('FFS': two FAST to a SLOW) and sizes are mixed at random."""
+    count: int
+    queries: int                # of a stream
+    sizes: tuple                # percent of the table
+    letters: str = 'F'
+    database = TPCH
+
+    def __post_init__(self):
+        self.volume = self.count * self.queries * sum(self.sizes) / len(self.sizes) / 100
+        self.slow = self.letters.count('S') / len(self.letters)
+
+    def streams(self, facts, random):
+        # Every size at every speed, and as often as any other, as far as the number of queries allows.
+        pairs = [(kind, size) for size in self.sizes for letter in self.letters for kind in TEMPLATES if kind[0] == letter]
+        number = self.count * self.queries
+        pairs = random.sample(pairs * (number // len(pairs)), number // len(pairs) * len(pairs)) + random.sample(pairs, number % len(pairs))
+        random.shuffle(pairs)
+        return [[anywhere(*pairs.pop(), facts['days'], random) for _ in range(self.queries)] for _ in range(self.count)]
+
+
+def span_of(kind, begin, end, days):
+    """From begin to end percent of the ordered table."""
+    where = f"l_shipdate >= date '{days[begin]}' AND l_shipdate < date '{days[end]}'"
+    return Query(kind, query(kind, where=where), end - begin)
+
+
+def anywhere(kind, size, days, random):
+    begin = random.randint(0, 100 - size)
+    return span_of(kind, begin, begin + size, days)
+
+
+def side_by_side(kind, sizes, days):
+    """Queries of these sizes that have no row in common: each finds its own part of the table as cold as the first."""
+    ends = list(itertools.accumulate(sizes))
+    return [span_of(kind, end - size, end, days) for size, end in zip(sizes, ends)]
 
 
 @dataclass
@@ -78,6 +132,7 @@ class AllQueries:
     """The 22 queries of TPC-H, each stream in an order of its own."""
     count: int
     database = TPCH
+    slow = 0
 
     def __post_init__(self):
         self.volume = 44 * self.count       # most of it block by block, through indexes
@@ -85,6 +140,7 @@ class AllQueries:
     def streams(self, facts, random):
         text = (SQL / 'queries.sql').read_text().replace(':scale', f'{facts["scale"]:g}')
         queries = re.findall(r'^-- (Q\d+).*\n([^;]*);', text, re.M)
+        queries = [Query(kind, sql) for kind, sql in queries]
         return [random.sample(queries, len(queries)) for _ in range(self.count)]
 
 
@@ -117,13 +173,15 @@ VARIANTS = {
     'relevance-btree': Variant('lineitem_shipdate_btree', 'relevance', hidden='lineitem_shipdate_brin'),
     'relevance-idle': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=200),
     'relevance-workers': Variant(r'(?s)Workers Planned: 2.*Parallel Custom Scan \(CScan\) on', 'relevance', extra=WORKERS),
+    'pg_prewarm': Variant(''),
+    'fio': Variant(''),         # no server at all: what the disk can do
 }
 
 
 @dataclass
 class Result:
     seconds: float = 0.0                            # from the first start to the last end
-    latencies: list = field(default_factory=list)   # (kind, seconds)
+    latencies: list = field(default_factory=list)   # (kind, size, seconds, chunks or None)
     streams: list = field(default_factory=list)     # seconds of each, from its own start
     answers: list = field(default_factory=list)     # (sql, rows)
 
@@ -145,29 +203,49 @@ def stop_in_the_middle(connection, number):
     return rows
 
 
-def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_start=lambda: None):
-    """Runs the streams under a variant, all of whose plans must match; calls at_start when the clock starts."""
+def chunks_read(plan, chunk):
+    """What EXPLAIN says was read for a plan, in chunks of so many blocks: loaded by the ABM, or read by the query itself."""
+    if plan['Node Type'] == 'Custom Scan':
+        return plan['CScan Chunks Loaded'] + plan['CScan Chunks Self-Read']
+    below = plan.get('Plans', [])
+    own = plan['Shared Read Blocks'] - sum(part['Shared Read Blocks'] for part in below)
+    return own / chunk + sum(chunks_read(part, chunk) for part in below)
+
+
+def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_start=lambda: None, chunk=None):
+    """Runs the streams under a variant, all of whose plans must match; calls at_start when the clock starts.
+
+    With chunk, a number of blocks, the queries are explained, so that what each has read is known in chunks of that size; there
+    are no answers then.
+    """
     result, errors = Result(), []
+    explain = 'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT JSON) ' if chunk else ''
     settings = VARIANTS[variant].settings
     connections = [cluster.connect(database, **settings, statement_timeout=f'{timeout}s') for _ in streams]
     idle = [cluster.connect(database, **settings) for _ in range(VARIANTS[variant].idle)]
-    ready = threading.Barrier(len(streams) + 1)
+    ready, stop, threads = threading.Barrier(len(streams) + 1), threading.Event(), []
     try:
         for connection, stream in zip(connections, streams):
-            for _, sql in stream:
-                check_plan(connection, sql, variant, plan)
+            for one in stream:
+                check_plan(connection, one.sql, variant, plan)
         kept = [stop_in_the_middle(connection, number) for number, connection in enumerate(idle)]  # noqa: F841
 
         def work(number, connection, stream):
-            ready.wait()
-            time.sleep(max(0.0, begin[0] + number * delay - time.perf_counter()))
             try:
+                ready.wait()
+                stop.wait(max(0.0, begin[0] + number * delay - time.perf_counter()))
                 first = time.perf_counter()
-                for kind, sql in stream:
+                for kind, sql, size in stream:
+                    if stop.is_set():
+                        return
                     start = time.perf_counter()
-                    rows = connection.execute(sql).fetchall()
-                    result.latencies.append((kind, time.perf_counter() - start))
-                    result.answers.append((sql, rows))
+                    rows = connection.execute(explain + sql).fetchall()
+                    seconds = time.perf_counter() - start
+                    if chunk:
+                        result.latencies.append((kind, size, seconds, chunks_read(rows[0][0][0]['Plan'], chunk)))
+                    else:
+                        result.latencies.append((kind, size, seconds, None))
+                        result.answers.append((sql, rows))
                 result.streams.append(time.perf_counter() - first)
             except Exception as error:              # reported by the thread that waits for us
                 errors.append(error)
@@ -184,6 +262,14 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
             thread.join()
         result.seconds = time.perf_counter() - begin[0]
     finally:
+        # After an interruption they still run, and nobody may close a connection that another thread uses.
+        stop.set()
+        ready.abort()
+        while any(thread.is_alive() for thread in threads):
+            for connection in connections:
+                with contextlib.suppress(Exception):        # the server is gone: the thread has noticed, too
+                    connection.cancel()
+            time.sleep(0.1)
         for connection in connections + idle:
             connection.close()
     if errors:

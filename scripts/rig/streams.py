@@ -1,0 +1,204 @@
+"""Experiments with streams of queries, and with queries in memory.
+
+An experiment, or each point of one, is an object with
+
+    about, database, variants, reference, repeat        see Streams
+    guess(table, bandwidth)                 seconds for one variant, before anything is known
+    measure(rig, variants, run, place)      yields a row for each of the variants; run and place (the names of the experiment
+                                            and the point) are what chance is drawn from
+
+    Streams     streams of queries at one time         Alone    each query alone, cold: what latencies are normalised by
+    Warm        queries on a table in shared buffers
+"""
+import random
+import statistics
+import time
+from dataclasses import dataclass
+
+from . import data
+from .cluster import DATABASE
+from .limits import MB
+from .progress import note
+from .testbed import Reads, Watch
+from .trace import loads
+from .workload import POLICIES, VARIANTS, check_plan, query, run_streams, side_by_side
+
+PER_BACKEND = 3 * MB // 2
+PER_RANGES = 9 * MB // 4    # with queries of several kinds and their indexes
+PER_QUERY = 12 * MB         # of TPC-H, with its sorts and hash tables
+
+DEFAULTS = ('postgres', *POLICIES)
+TRACE = 'bench.trace'       # in the data directory
+START = 3                   # seconds that a server takes to stop and to start
+CPU = {'FAST': 0.8, 'SLOW': 4.0}    # seconds for a GB, for guesses
+GB = 1024 * MB
+
+
+@dataclass
+class Streams:
+    """Streams of queries at one time, started delay seconds apart."""
+    about: str
+    work: object                # FullScans, Ranges, Mix or AllQueries
+    delay: float = 1.0
+    limited: bool = True        # is the bandwidth limited?
+    repeat: int = 1             # runs for each one asked for
+    variants: tuple = DEFAULTS
+    free: tuple = ()            # those whose plans are the planner's own choice
+    reference: tuple = ('postgres',)    # ratios are to the fastest of these
+    memory: int = PER_BACKEND   # that a stream needs beside the page cache
+    stretch: bool = False       # do the delay and the size of chunks go with the scale?
+    normalised: bool = False    # are latencies compared with those of Alone?
+    buffers: float | None = None    # shared_buffers as a share of the table; None: as the settings say
+    pool: float | None = None       # cscan's share of them as a share of the table
+    chunks: int | None = None       # of the table
+    traced: bool = False        # with each load's time and chunk, and queries explained
+    panel: str = ''             # of a chart, and where in it:
+    x: float | None = None
+
+    @property
+    def database(self):
+        return self.work.database
+
+    def guess(self, table, bandwidth):
+        """A third of what is scanned is read, and two CPUs are there."""
+        scan = table / (bandwidth if self.limited and bandwidth else 500 * MB)
+        delay = self.delay * (min(1.0, table / (880 * MB)) if self.stretch else 1)
+        cpu = self.work.volume * table / GB * (CPU['FAST'] * (1 - self.work.slow) + CPU['SLOW'] * self.work.slow) / 2
+        return START + max(delay * self.work.count, scan * (1 + self.work.volume / 3), cpu)
+
+    def shared_buffers(self, rig, table):
+        share = self.buffers
+        if self.pool:
+            share = self.pool / float(rig.settings.extra.get('cscan.buffer_share', 0.5))
+        return int(share * table) // MB * MB if share else rig.settings.shared_buffers
+
+    def measure(self, rig, variants, run, place):
+        bandwidth = rig.settings.bandwidth if self.limited else None
+        facts = data.load(rig.cluster, self.database)
+        for name in variants:
+            variant = VARIANTS[name]
+            plan = '' if name in self.free else variant.plan
+            streams = self.work.streams(facts, random.Random(rig.settings.seed))
+            more = rig.chunks(max(64, facts['bytes'] // self.chunks // 1024) if self.chunks else None) if self.stretch else {}
+            trace = rig.cluster.data / TRACE if self.traced and variant.policy else None
+            if trace:
+                trace.unlink(missing_ok=True)           # the server wants to make it
+                more['cscan.trace'] = TRACE
+            rig.start(self.shared_buffers(rig, facts['bytes']), bandwidth,
+                      rig.settings.page_cache + len(streams) * self.memory + variant.idle * PER_BACKEND,
+                      max_connections=50 + variant.idle, **more)
+            rig.prepare(self.database, variant.hidden)
+            watch, reads = Watch(rig.cluster.major, name, rig.limit), Reads(rig.cluster, self.database, variant.policy)
+            with watch, reads:
+                result = run_streams(rig.cluster, self.database, name, plan, streams,
+                                     self.delay * (rig.cluster.scale if self.stretch else 1), rig.settings.timeout, at_start=watch.begin,
+                                     chunk=rig.chunk_blocks() if self.traced else None)
+            rig.cluster.stop()
+            traced = {}
+            if trace:
+                traced['loads'] = loads(trace)
+                trace.unlink()
+            rig.answers.check(f'{name} on {rig.cluster.major}', result.answers)
+            kinds = {}
+            for kind, _, seconds, _ in result.latencies:
+                kinds.setdefault(kind, []).append(seconds)
+            sizes = [size for _, size, _, _ in result.latencies]
+            yield {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
+                   'mean': statistics.mean(latency[2] for latency in result.latencies), 'rate': reads.rate,
+                   'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling,
+                   **watch.used, 'page_cache': watch.page_cache, 'latencies': result.latencies, 'streams': result.streams,
+                   'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'],
+                   **traced,
+                   **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
+
+
+@dataclass
+class Alone:
+    """One query after the other, none on a row that an earlier one since the server's start has read."""
+    about: str
+    database: str = data.TPCH
+    variants: tuple = ('relevance', 'postgres')
+    reference: tuple = ('postgres',)
+    repeat: int = 1
+
+    # Of each server that is started; the median counts of those that are there twice or more.
+    packs = ((100,), (50, 10, 5, 5, 5, 2, 2, 2, 1, 1, 1), (30, 20, 20, 10, 10))
+
+    def guess(self, table, bandwidth):
+        scan = table / (bandwidth or 500 * MB)
+        return sum(START + sum(pack) / 100 * max(scan, cpu * table / GB) for pack in self.packs for cpu in CPU.values())
+
+    def measure(self, rig, variants, run, place):
+        facts = data.load(rig.cluster, self.database)
+        for name in variants:
+            latencies, begin = [], time.perf_counter()
+            for kind in CPU:
+                for pack in self.packs:
+                    note(f'PostgreSQL {rig.cluster.major}, {name}: {kind} alone')
+                    rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache + PER_RANGES, **rig.chunks())
+                    rig.prepare(self.database, VARIANTS[name].hidden)
+                    streams = [side_by_side(kind, pack, facts['days'])]
+                    result = run_streams(rig.cluster, self.database, name, '', streams, 0.0, rig.settings.timeout)
+                    rig.cluster.stop()
+                    rig.answers.check(f'{name} on {rig.cluster.major}', result.answers)
+                    latencies += result.latencies
+            yield {'variant': name, 'seconds': time.perf_counter() - begin, 'latencies': latencies}
+
+
+WARM = {
+    'count': 'SELECT count(*) FROM hot',
+    'FAST': query('FAST', 'hot'),
+    # Projects three columns of every row and throws them away before they reach the client.
+    'project': 'SELECT l_orderkey, l_extendedprice, l_comment FROM hot OFFSET 1000000000',
+}
+
+
+@dataclass
+class Warm:
+    """Queries on a table that is all in shared buffers, the variants in turn, many times, on one server.
+
+    It is fresh every run, so that the place of the buffers in memory differs from run to run, too.
+    """
+    about: str
+    rounds: int = 10            # for each run asked for
+    repeat: int = 1
+    variants: tuple = DEFAULTS
+    reference: tuple = ('postgres',)
+    database: str = DATABASE
+
+    def guess(self, table, bandwidth):
+        return 3 + self.rounds * 2.0
+
+    def measure(self, rig, variants, run, place):
+        rig.start(128 * MB, None, None)
+        hot = data.load_hot(rig.cluster)
+        rig.start(max(1024 * MB, hot * 5 // 2), None, None)
+        rows = {variant: {'variant': variant, 'pairs': {name: [] for name in WARM}} for variant in variants}
+        sessions = {}
+        for variant in variants:
+            forced = {'cscan.min_table_size': 0} if rig.cscan else {}
+            sessions[variant] = rig.cluster.connect(**VARIANTS[variant].settings, **forced, statement_timeout=f'{rig.settings.timeout}s')
+        some = sessions[variants[0]]
+        some.execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
+        some.execute("SELECT pg_prewarm('hot')")
+        for variant, session in sessions.items():
+            for sql in WARM.values():
+                check_plan(session, sql, variant, VARIANTS[variant].plan)
+                rig.answers.check(f'{variant} on {rig.cluster.major}', [(sql, session.execute(sql).fetchall())])
+        read, order = rig.limit.bytes_read(), rig.random(*place, run, 'order')
+        for number in range(self.rounds):
+            note(f'PostgreSQL {rig.cluster.major}, warm: round {number + 1} of {self.rounds}')
+            for name, sql in WARM.items():
+                for variant in order.sample(variants, len(variants)):
+                    start = time.perf_counter()
+                    sessions[variant].execute(sql).fetchall()
+                    rows[variant]['pairs'][name].append(time.perf_counter() - start)
+        read = (rig.limit.bytes_read() or 0) - (read or 0)
+        for session in sessions.values():
+            session.close()
+        rig.cluster.stop()
+        for row in rows.values():
+            for name, seconds in row['pairs'].items():
+                row[name] = statistics.median(seconds)
+            row['bytes'] = read
+            yield row

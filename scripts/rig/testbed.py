@@ -1,0 +1,179 @@
+"""The servers that are measured: cold, under limits, watched.
+
+Each run starts cold: the server is restarted, the page cache has none of its files, and all of its shared memory is resident,
+so that the memory limit leaves the page cache what was asked for and nothing more.
+
+    Rig(cluster, settings, answers)     one cluster, its limits and settings: start(), prepare(), close()
+    Watch, Reads                        what the operating system, and cscan, count while a run lasts
+"""
+import random
+import threading
+import time
+from dataclasses import dataclass
+
+from .cluster import Failure
+from .limits import MB, ReadAhead, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
+from .progress import note
+
+BLOCK = 8192
+CHUNK_BLOCKS = 512          # where there is no cscan
+BACKENDS = 12 * MB          # of the memory limit, for what is neither shared memory nor page cache (as measured)
+SMALLEST_CACHE = 32 * MB    # with less, the server's own programs do not stay in memory
+
+
+@dataclass
+class Settings:
+    bandwidth: float        # bytes a second
+    shared_buffers: int     # bytes
+    page_cache: int         # bytes
+    direct_io: bool
+    extra: dict             # server settings by name
+    timeout: int            # seconds for a query
+    seed: int
+    read_ahead: int | None = None   # kB; None: as it is
+    chunk_size: int | None = None   # kB; None: cscan's default
+
+
+class Rig:
+    def __init__(self, cluster, settings, answers):
+        self.cluster, self.settings, self.answers = cluster, settings, answers
+        self.limit = open_limit(cluster.home)
+        self.read_ahead = ReadAhead(self.limit.disk)
+        if settings.read_ahead is not None:
+            try:
+                self.read_ahead.set(settings.read_ahead)
+            except OSError as error:
+                self.limit.release()
+                raise Failure(f'the read-ahead cannot be set: {error}')
+        self.cscan = cluster.has_cscan
+
+    def random(self, *what):
+        """Drawn from the seed and from what it is for, so that it is the same however a run was resumed."""
+        return random.Random('/'.join(map(str, (self.settings.seed, *what))))
+
+    def close(self):
+        self.cluster.close()
+        self.limit.release()
+        self.read_ahead.release()
+
+    def start(self, shared_buffers, bandwidth, page_cache, **more):
+        """A cold server under the limits, of which its planner knows. page_cache None: as much as there is."""
+        self.cluster.stop()
+        drop_page_cache(self.cluster.data)
+        options = {'shared_buffers': f'{shared_buffers // MB}MB'}
+        if page_cache:
+            options['effective_cache_size'] = f'{(shared_buffers + self.settings.page_cache) // MB}MB'
+        if self.cscan:
+            options['shared_preload_libraries'] = 'cscan'
+        if self.settings.direct_io:
+            options['debug_io_direct'] = 'data'
+        self.limit.apply(None, None)
+        self.cluster.start({**options, **more, **self.settings.extra}, self.limit)
+        if not bandwidth:
+            use_free_memory()
+        shared = touch_shared_memory(self.limit) if page_cache else None
+        # The limits come last, so that starting is quick and shared memory has its place.
+        self.limit.apply(bandwidth, shared + page_cache + BACKENDS if shared else None)
+        return shared
+
+    def chunks(self, kilobytes=None):
+        """Server settings for chunks of that size, or of the one that goes with the scale."""
+        kilobytes = kilobytes or self.settings.chunk_size
+        return {'cscan.chunk_size': f'{kilobytes}kB'} if kilobytes and self.cscan else {}
+
+    def chunk_blocks(self):
+        with self.cluster.connect() as connection:
+            row = connection.execute("SELECT setting::int FROM pg_settings WHERE name = 'cscan.chunk_size'").fetchone()
+        return row[0] * 1024 // BLOCK if row else CHUNK_BLOCKS
+
+    def prepare(self, database, hidden):
+        """The views of this very build; all indexes of lineitem but the hidden one, whatever an earlier run has hidden."""
+        with self.cluster.connect(database) as connection:
+            if self.cscan:
+                connection.execute('DROP EXTENSION IF EXISTS cscan; CREATE EXTENSION cscan')
+            connection.execute("""UPDATE pg_index SET indisvalid = NOT indisvalid
+                WHERE indrelid = 'lineitem'::regclass AND indisvalid = (indexrelid::regclass::text = %s)""", (hidden,))
+
+
+class Watch:
+    """While a run lasts: shows the time, keeps the largest page cache that was seen; counts from begin() on what was used.
+
+    used: bytes and requests that were read, seconds of CPU; None what is not known.
+    """
+
+    def __init__(self, major, variant, limit):
+        self.what, self.limit, self.page_cache = f'PostgreSQL {major}, {variant}', limit, None
+        self.used = dict.fromkeys(('bytes', 'requests', 'cpu'))
+        self.stop = threading.Event()
+
+    def count(self):
+        return {'bytes': self.limit.bytes_read(), 'requests': self.limit.requests(), 'cpu': self.limit.cpu()}
+
+    def begin(self):
+        self.time, self.before = time.time(), self.count()
+        self.thread.start()
+
+    def work(self):
+        while not self.stop.wait(0.25):
+            cache = self.limit.page_cache()
+            if cache is not None:
+                self.page_cache = max(self.page_cache or 0, cache)
+            note(f'{self.what}: {time.time() - self.time:.0f} s')
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.work, daemon=True)
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        if self.thread.is_alive():
+            self.thread.join()
+            self.used = {name: None if value is None else value - self.before[name] for name, value in self.count().items()}
+
+
+class Reads:
+    """What cscan does under a policy while a run lasts.  Invariant: it delivers chunks, or the run was in vain.
+
+    rate is in bytes a second, from the first load to the end of the run: planning and what finds the rows are left out.
+    delivered and loaded are numbers of chunks; scheduling is what the scheduler's lock was held for, in seconds, where the
+    extension counts that.  Without a policy, or a load, they are None.
+    """
+
+    def __init__(self, cluster, database, policy):
+        self.cluster, self.database, self.policy = cluster, database, policy
+        self.first = self.rate = self.delivered = self.loaded = self.scheduling = None
+        self.stop = threading.Event()
+
+    def one(self, sql):
+        return self.connection.execute(sql).fetchone()[0]
+
+    def count(self, measure):
+        """Since the server was started."""
+        return int(self.one(f'SELECT sum({measure}) FROM cscan_stat'))
+
+    def work(self):
+        while not self.first and not self.stop.wait(0.01):
+            blocks = self.count('blocks_read')
+            if blocks:
+                self.first = time.perf_counter(), blocks
+
+    def __enter__(self):
+        if self.policy:
+            self.connection = self.cluster.connect(self.database)
+            self.thread = threading.Thread(target=self.work, daemon=True)
+            self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        end = time.perf_counter()
+        self.stop.set()
+        if self.policy:
+            self.thread.join()
+            with self.connection:
+                if not kind and not self.count('chunks_delivered'):
+                    raise Failure(f'with policy {self.policy} no query was given a chunk by cscan')
+                if not kind and self.first:
+                    self.delivered, self.loaded = self.count('chunks_delivered'), self.count('chunks_loaded')
+                    self.rate = (self.count('blocks_read') - self.first[1]) * BLOCK / (end - self.first[0])
+                    if self.one("SELECT to_regclass('cscan_stat_scheduler') IS NOT NULL"):
+                        self.scheduling = self.one('SELECT lock_time FROM cscan_stat_scheduler') / 1000

@@ -1,0 +1,126 @@
+"""What of the rig needs no server: python3 -m unittest discover -s test/rig"""
+import json
+import random
+import struct
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
+
+from rig import experiments, top, trace                                     # noqa: E402
+from rig.cluster import Failure                                             # noqa: E402
+from rig.report import Report                                               # noqa: E402
+from rig.results import Results                                             # noqa: E402
+from rig.workload import Mix, chunks_read, label                            # noqa: E402
+
+DAYS = [f'day {number}' for number in range(101)]
+
+
+class Top(unittest.TestCase):
+    def sample(self, seconds, blocks):
+        scans = [top.Scan(7, 1, 'lineitem', 'relevance', 100, 50, 3, False, [[0, 800]], 800 * top.BLOCK, 2.5),
+                 top.Scan(8, 1, 'lineitem', 'relevance', 50, 0, 0, True, [[400, 800]], 800 * top.BLOCK, None)]
+        chunks = [(1, number, 'ready', 1) for number in range(50)] + [(1, 99, 'loading', 1)]
+        return top.Sample('test', scans, chunks, (seconds, 20.0 * seconds, 5.0 * seconds, blocks, 0.0), 8)
+
+    def frame(self, width=80, height=24):
+        return top.frame(self.sample(11.0, 25600), self.sample(10.0, 0), width, height, top.Marks(False))
+
+    def test_frame(self):
+        text = '\n'.join(self.frame())
+        self.assertIn('read 200.0 MB/s', text)
+        self.assertIn('hits 75 %', text)
+        self.assertIn('100 chunks, 51 in memory, 2 scans', text)
+        held, first, second = [line[line.index('['):] for line in self.frame() if '[' in line]
+        half = len(held) // 2
+        self.assertEqual(set(held[1:half - 1]), {'#'})
+        self.assertEqual(held[-2], 'v')
+        self.assertEqual(set(first[1:-1]), {'='})
+        self.assertEqual(set(second[1:half - 1]), {'.'})
+
+    def test_sizes(self):
+        for width, height in ((80, 24), (80, 5), (200, 50)):
+            lines = self.frame(width, height)
+            self.assertLessEqual(len(lines), height)
+            self.assertLessEqual(max(map(len, lines)), width)
+
+    def test_nothing(self):
+        self.assertIn('no table is being scanned cooperatively', top.frame(top.Sample(), top.Sample(), 80, 24, top.Marks(True)))
+
+
+class Trace(unittest.TestCase):
+    def test_loads(self):
+        records = [(36, 3, 0, 1, 5, 0, 0, 9, 0), (49, 3, 0, 1, 1000000, 0, 2, 17, 512), (49, 0, 0, -1, 1100000, -1, -1, 0, 0),
+                   (50, 0, 0, 0, 1200000, 0, 2, 0, 0), (49, 3, 0, 1, 3000000, 0, 3, 18, 512)]
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b'CSCANTRC' + struct.pack('<II', 1, 32) + bytes(48) + b''.join(trace.RECORD.pack(*record) for record in records) + b'cut off')
+            file.flush()
+            self.assertEqual(trace.loads(Path(file.name)), [[0.0, 17], [2.0, 18]])
+
+    def test_not_a_trace(self):
+        with tempfile.NamedTemporaryFile() as file, self.assertRaises(Failure):
+            trace.loads(Path(file.name))
+
+
+class Workload(unittest.TestCase):
+    def test_mix(self):
+        """Every size at every speed, the speeds as often as the letters say."""
+        streams = Mix(16, 4, (10, 50), 'FFS').streams({'days': DAYS}, random.Random(1))
+        queries = [query for stream in streams for query in stream]
+        self.assertEqual([len(stream) for stream in streams], [4] * 16)
+        kinds = [label(query.kind, query.size) for query in queries]
+        self.assertEqual(sorted(set(kinds)), ['F-10', 'F-50', 'S-10', 'S-50'])
+        self.assertAlmostEqual(kinds.count('F-10') / kinds.count('S-10'), 2, delta=0.4)
+
+    def test_chunks_read(self):
+        scan = {'Node Type': 'Custom Scan', 'CScan Chunks Loaded': 3, 'CScan Chunks Self-Read': 1, 'Shared Read Blocks': 40}
+        other = {'Node Type': 'Seq Scan', 'Shared Read Blocks': 100}
+        self.assertEqual(chunks_read({'Node Type': 'Append', 'Shared Read Blocks': 140, 'Plans': [scan, other]}, 50), 6)
+
+
+class Resuming(unittest.TestCase):
+    ROW = {'major': 15, 'experiment': 'table2', 'point': '', 'run': 1, 'variant': 'relevance', 'seconds': 1.0}
+
+    def test_resume(self):
+        with tempfile.TemporaryDirectory() as directory:
+            Results(directory, {'scale': 1}, False).add(self.ROW)
+            path = Path(directory) / 'rows.jsonl'
+            path.write_text(path.read_text() + '{"cut o')           # killed while it wrote
+            again = Results(directory, {'scale': 1}, False)
+            self.assertEqual(again.done(15, 'table2', '', 1), {'relevance'})
+            self.assertEqual(again.done(15, 'table2', '', 2), set())
+            again.add({**self.ROW, 'run': 2})
+            self.assertEqual(len(Results(directory, {'scale': 1}, False).rows), 2)
+            with self.assertRaises(Failure):
+                Results(directory, {'scale': 2}, False)
+            self.assertEqual(Results(directory, {'scale': 2}, True).rows, [])
+
+
+class Tables(unittest.TestCase):
+    def test_normalised_and_targets(self):
+        def row(variant, seconds, experiment='table2'):
+            return {'major': 15, 'experiment': experiment, 'point': '', 'run': 1, 'variant': variant, 'seconds': seconds, 'stream': seconds, 'mean': 1.0,
+                    'bytes': 2 ** 30 * seconds, 'cpu': None, 'latencies': [['FAST', 1, seconds, None], ['FAST', 10, seconds, None]]}
+        rows = [row('relevance', 2.0, 'alone'), row('postgres', 8.0), row('brin', 6.0), row('relevance', 3.0)]
+        report = Report({'machine': 'none'}, json.loads(json.dumps(rows)))
+        self.assertEqual(report.reference(15, 'table2', ''), 'brin')
+        self.assertEqual(report.values(15, 'table2', '', 'postgres', 'normal'), [4.0])
+        self.assertIn('MISSED', report.targets_table())
+        self.assertIn('| F-01', report.types_table())
+        self.assertIn('*machine none*', report.markdown())
+
+
+class Experiments(unittest.TestCase):
+    def test_points(self):
+        for name in experiments.EXPERIMENTS:
+            quick, usual, full = (set(experiments.points(name, effort)) for effort in (experiments.QUICK, experiments.USUAL, experiments.FULL))
+            self.assertTrue(quick <= usual <= full, name)
+            for label_, one in experiments.points(name).items():
+                self.assertGreater(one.guess(2 ** 30, 2 ** 28), 0)
+                self.assertTrue(experiments.chosen(name, label_, one.variants), name)
+
+
+if __name__ == '__main__':
+    unittest.main()
