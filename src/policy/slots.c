@@ -296,10 +296,12 @@ cscan_slots_free(const CScanPool *pool)
 
 	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
 	{
-		int			slot = (int) (w * 64) + __builtin_ctzll(~taken[w]);
-
 		if (~taken[w] != 0)
+		{
+			int			slot = (int) (w * 64) + __builtin_ctzll(~taken[w]);
+
 			return slot < pool->state->max_slots ? slot : CSCAN_NONE;
+		}
 	}
 	return CSCAN_NONE;
 }
