@@ -402,7 +402,7 @@ my (%query_of, @wrong, %seen);
 # Of the errors that concurrent transactions may always get, none is the scan's.
 my $may_fail = qr/could not serialize access|deadlock detected|tuple to be (updated|deleted|locked) was already/;
 
-$_->query('SET statement_timeout = 60000') foreach (@checkers, @changers, $maintainer);
+$_->query('SET statement_timeout = 300000') foreach (@checkers, @changers, $maintainer);
 $maintainer->query('SET lock_timeout = 2000');
 sql($node, 'SELECT cscan_stat_reset()');
 
