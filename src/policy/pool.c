@@ -238,22 +238,22 @@ add_scan(CScanPool *pool, int table, CScanPolicyId policy, uint32_t nblocks,
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
 		CScanInterest *scan = &pool->scans[i];
-		CScanInterest begun;
+		uint8_t		queue;
+		int32_t		place;
 
 		if (scan->table != CSCAN_NONE)
 			continue;
 
 		/* It may still be in a queue, from its last use. */
-		begun = (CScanInterest)
-		{
-			.table = table,
-			.policy = (uint8_t) policy,
-			.in_use = CSCAN_NONE,
-			.since = now,
-			.queue = scan->queue,
-			.place = scan->place
-		};
-		*scan = begun;
+		queue = scan->queue;
+		place = scan->place;
+		memset(scan, 0, sizeof(*scan));
+		scan->queue = queue;
+		scan->place = place;
+		scan->table = table;
+		scan->policy = (uint8_t) policy;
+		scan->in_use = CSCAN_NONE;
+		scan->since = now;
 		pool->tables[table].nscans++;
 		set_interest(pool, i, nblocks, ranges, nranges);
 		cscan_status_enter(pool, i);

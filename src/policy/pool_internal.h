@@ -77,6 +77,7 @@ extern void cscan_slots_take(CScanPool *pool, int slot, int table, uint32_t chun
 extern void cscan_slots_begin_load(CScanPool *pool, int slot, const CScanPieces *have,
 								   const CScanPieces *coming, uint32_t nblocks,
 								   uint32_t again, uint64_t now);
+
 /* It is free again; whoever reads it goes on without. */
 extern void cscan_slots_drop(CScanPool *pool, int slot);
 extern void cscan_slots_set_held(CScanPool *pool, int slot, bool held);

@@ -185,9 +185,9 @@ cscan_highest_offer(CScanHighest *search, uint32_t word, uint64_t numbers)
 		return;
 
 	/*
-	 * From the highest bit on: numbers that have it beat those that do not.  As
-	 * long as this is what the best so far has, too, nothing is decided; if it has
-	 * the bit and none of these do, they have lost.
+	 * From the highest bit on: numbers that have it beat those that do not.
+	 * As long as this is what the best so far has, too, nothing is decided;
+	 * if it has the bit and none of these do, they have lost.
 	 */
 	for (int k = 0; k < search->nplanes; k++)
 	{

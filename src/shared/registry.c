@@ -302,8 +302,8 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	dlist_push_head(&registrations, &reg->node);
 
 	/*
-	 * The ABM looks for new tables before it decides whether to sleep.  It has
-	 * nothing to do for a scan that finds what it needs.
+	 * The ABM looks for new tables before it decides whether to sleep.  It
+	 * has nothing to do for a scan that finds what it needs.
 	 */
 	latch = NULL;
 	if (!warm || cscan_tables[table].lock_state != CSCAN_TABLE_LOCKED)
@@ -744,7 +744,10 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			result = CSCAN_RESIDENT;
 			done = (began == 0 || interest->warm) && take_resident(reg, now, chunk);
 
-			/* Of that the ABM need not be told, nothing of its own has changed. */
+			/*
+			 * Of that the ABM need not be told, nothing of its own has
+			 * changed.
+			 */
 			apart = done && had == CSCAN_NONE;
 			if (!done)
 			{

@@ -32,7 +32,8 @@ typedef struct Setting
 	CScanPolicyId policy;
 	int			scans;
 	uint32_t	chunks;			/* of the table, as the administrator set them */
-	uint32_t	percent;		/* that a scan reads at most; it is 1 to so many */
+	uint32_t	percent;		/* that a scan reads at most; it is 1 to so
+								 * many */
 } Setting;
 
 static const Setting settings[] = {

@@ -38,7 +38,7 @@ typedef enum Interest
 	WHOLE_CHUNKS,
 	RANGES,
 	RANGES_OF_LARGE_CHUNKS
-}			Interest;
+} Interest;
 
 #define NINTERESTS		3
 

@@ -76,7 +76,7 @@ typedef struct Twins
 	int			helper[NHELPERS];	/* the scan that it helps, or none */
 	int			loads[MAX_LOADS];	/* slots */
 	int			nloads;
-	uint64_t	decided;			/* decisions that were not to do nothing */
+	uint64_t	decided;		/* decisions that were not to do nothing */
 } Twins;
 
 /* What the two answered must be the same. */

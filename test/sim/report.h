@@ -23,7 +23,8 @@ typedef struct Report
 	double		p50;
 	double		p95;
 	double		p99;
-	double		total;			/* seconds from the first start to the last end */
+	double		total;			/* seconds from the first start to the last
+								 * end */
 	uint64_t	loads;
 	double		megabytes;		/* transferred by the disk */
 	uint64_t	seeks;
@@ -37,8 +38,8 @@ typedef struct Report
 	double		longest_wait;	/* seconds */
 	uint64_t	most_loads;		/* during one wait */
 	uint64_t	vain;			/* wake-ups for nothing */
-	double		idle;			/* seconds that the disk was idle although a scan
-								 * was blocked, with a reason */
+	double		idle;			/* seconds that the disk was idle although a
+								 * scan was blocked, with a reason */
 	uint64_t	bound;			/* loads, for the observed deliveries, and */
 	uint64_t	lifetime_bound; /* for the observed ends of scans */
 } Report;
