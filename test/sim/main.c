@@ -92,7 +92,7 @@ get_number(const char *text, double min, double max, const char *option)
 	char	   *end;
 	double		value = strtod(text, &end);
 
-	if (end == text ||*end != '\0' || !(value >= min && value <= max))
+	if (end == text || *end != '\0' || !(value >= min && value <= max))
 		fail("not a number that is possible here", option);
 	return value;
 }
@@ -112,7 +112,7 @@ get_size(const char *text, const char *option)
 		value *= 1024 * MB / BLOCK_BYTES;
 	else if (*end != '\0')
 		fail("not a size (300kB, 4MB, 2GB, or a number of blocks)", option);
-	if (end == text ||!(value >= 0 && value <= 4e9))
+	if (end == text || !(value >= 0 && value <= 4e9))
 		fail("not a size that is possible here", option);
 	return (uint32_t) value;
 }

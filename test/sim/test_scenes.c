@@ -28,10 +28,10 @@
 
 typedef enum Victim
 {
-	LONG	   ,
-				SLOW,
-				STALLED,
-				ALL_THREE
+	LONG,
+	SLOW,
+	STALLED,
+	ALL_THREE
 } Victim;
 
 #define NVICTIMS	4
@@ -82,7 +82,7 @@ build(Victim victim, bool spread)
 static uint64_t
 time_bound(const Sim *sim)
 {
-	SimStream	worst = {.policy = (CScanPolicyId) sim->config.policy,.needed_before = CHUNKS};
+	SimStream	worst = {.policy = (CScanPolicyId) sim->config.policy, .needed_before = CHUNKS};
 	uint64_t	load = sim->longest_load > SLOW_CPU ? sim->longest_load : SLOW_CPU;
 
 	return SIM_STALLED_AFTER + 2 * SIM_ROUND_TIME + sim_wait_bound(sim, &worst) * load;
