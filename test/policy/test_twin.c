@@ -317,7 +317,7 @@ finish_load(Twins *t)
 {
 	int			n = (int) below(t, (uint32_t) t->nloads);
 	int			slot = t->loads[n];
-	uint64_t	duration = chance(t, 30) ? 0 : 500 + below(t, 1000);
+	uint64_t	duration = chance(t, 30) ? 0 : (500 + below(t, 1000)) * (chance(t, 5) ? 20 : 1);
 	bool		failed = chance(t, 5);
 	bool		cheap = chance(t, 15);
 
