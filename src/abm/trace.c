@@ -137,13 +137,17 @@ write_record(const CScanTraceRecord *r)
 	return write_records(r, 0, 0, 1);
 }
 
-/* All that is in the ring; what comes meanwhile as well, if it is not lost. */
+/*
+ * All that is in the ring.  What comes meanwhile waits for the next time: where
+ * many call the pool there is always some more, and the ABM has other work.
+ */
 static bool
 drain(void)
 {
 	CScanTraceRing *ring = cscan_trace_ring;
+	bool		any_lost = true;
 
-	for (;;)
+	while (any_lost)
 	{
 		CScanTraceRecord lost = {.kind = CSCAN_TRACE_LOST};
 		uint64		head;
@@ -164,8 +168,10 @@ drain(void)
 			return false;
 		cscan_lock();
 		ring->tail = head;
+		any_lost = ring->lost > 0;
 		cscan_unlock();
 	}
+	return true;
 }
 
 void
