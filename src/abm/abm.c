@@ -234,10 +234,11 @@ run_scheduler(void)
 	while (nin_flight < LOADS_IN_FLIGHT)
 	{
 		CScanAction act;
-		uint64		now = cscan_now();
+		uint64		now;
 
 		CHECK_FOR_INTERRUPTS();
 		cscan_lock();
+		now = cscan_now();
 		cscan_pool_decide(&cscan_pool, now, &act);
 		if (act.kind == CSCAN_ACT_EVICT)
 			cscan_shared->stats[cscan_pool.scans[act.scan].policy].evictions++;

@@ -238,7 +238,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 						uint32 read_before, CScanPolicyId policy, bool later)
 {
 	CScanRegistration *reg;
-	uint64		now = cscan_now();
+	uint64		now;
 	Latch	   *latch;
 	int			table;
 	int			scan = CSCAN_NONE;
@@ -257,6 +257,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 		cscan_in_buffers(cscan_relation_locator(rel), ranges[nranges - 1].end - 1);
 
 	cscan_lock();
+	now = cscan_now();
 	make_place();
 	table = find_table(rel);
 	if (table == CSCAN_NONE)
@@ -339,7 +340,7 @@ bool
 cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
 					 const CScanRange *ranges, uint32 nranges, uint32 read_before)
 {
-	uint64		now = cscan_now();
+	uint64		now;
 	Latch	   *latch;
 
 	if (nblocks == 0 || !worth_sharing(ranges, nranges, reg->ticket.chunk_blocks) ||
@@ -353,6 +354,7 @@ cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
 		cscan_unlock();
 		return false;
 	}
+	now = cscan_now();
 	cscan_pool_again(&cscan_pool, reg->ticket.scan, nblocks, ranges, nranges, now);
 	reg->nchunks = cscan_pool.scans[reg->ticket.scan].needed;
 	begin_scan(reg->ticket.scan, read_before, now);
@@ -531,7 +533,7 @@ change_reach(void)
  * A scan that would have to wait looks whether its next chunk is in memory
  * anyway, as far as a few of its blocks show.  Then there is nothing to load,
  * and to have it pinned by another process would only cost time.  Called with
- * the lock held, which is released in between.
+ * the lock held, which is released in between, so that *now becomes later.
  *
  * While many have to wait for the lock, the scan takes more and more chunks at
  * once, and has to come for it less often.  Those taken ahead are handed out
@@ -539,7 +541,7 @@ change_reach(void)
  * itself, as it reads every page.
  */
 static bool
-take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
+take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 {
 	int			scan = reg->ticket.scan;
 	uint32		candidates[MAX_AHEAD];
@@ -561,13 +563,14 @@ take_resident(CScanRegistration *reg, uint64 now, uint32 *chunk)
 			warm = cscan_in_buffers(reg->ticket.locator, blocks[nwarm][i]);
 	}
 	cscan_lock();
+	*now = cscan_now();
 
 	/* Meanwhile a load may have begun, or a helper may have taken it. */
 	if (is_over(reg))
 		return false;
 	while (taken < nwarm && cscan_pool_peek(&cscan_pool, scan, &next) &&
 		   next == candidates[taken] && cscan_pool_absent_for(&cscan_pool, scan, next) &&
-		   cscan_pool_take(&cscan_pool, scan, reg->helper, now, &next))
+		   cscan_pool_take(&cscan_pool, scan, reg->helper, *now, &next))
 		reg->ahead[taken++] = next;
 	cscan_pool_set_warm(&cscan_pool, scan, taken > 0 && !others_wait(reg));
 	change_reach();
@@ -704,7 +707,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 
 	for (;;)
 	{
-		uint64		now = cscan_now();
+		uint64		now;
 		Latch	   *latch;
 		bool		done;
 		bool		apart = false;
@@ -718,6 +721,9 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			ConditionVariableCancelSleep();
 			return reg->helper == CSCAN_NONE ? CSCAN_LOST : CSCAN_FINISHED;
 		}
+
+		/* Not before: to wait for the lock may have taken long. */
+		now = cscan_now();
 		had = reg->helper == CSCAN_NONE ? interest->in_use : cscan_pool.helpers[reg->helper].in_use;
 		slot = cscan_pool_choose(&cscan_pool, reg->ticket.scan, reg->helper, now);
 		if (slot != CSCAN_NONE)
@@ -742,7 +748,7 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		{
 			/* Nothing is loaded for a warm scan: it has to look again. */
 			result = CSCAN_RESIDENT;
-			done = (began == 0 || interest->warm) && take_resident(reg, now, chunk);
+			done = (began == 0 || interest->warm) && take_resident(reg, &now, chunk);
 
 			/*
 			 * Of that the ABM need not be told, nothing of its own has
