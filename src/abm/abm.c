@@ -716,6 +716,9 @@ main_loop(void)
 		bool		worked = false;
 
 		ResetLatch(MyLatch);
+
+		/* Somebody may have set it since the end of the wait. */
+		told = told || !cscan_shared->abm_idle;
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{
@@ -723,6 +726,7 @@ main_loop(void)
 			ProcessConfigFile(PGC_SIGHUP);
 			cscan_trace_begin_or_end();
 			shrink_pool();
+			told = true;
 		}
 
 		cscan_trace_write(false);
@@ -778,8 +782,7 @@ main_loop(void)
 		}
 		cscan_trace_write(true);
 		told = (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						  anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle) & WL_LATCH_SET) != 0 ||
-			!cscan_shared->abm_idle;
+						  anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle) & WL_LATCH_SET) != 0;
 	}
 }
 

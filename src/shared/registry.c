@@ -854,6 +854,8 @@ cscan_registry_leave(CScanRegistration *reg)
 	}
 	last = !is_over(reg) && remove_scan(reg->ticket.scan);
 	latch = last ? cscan_shared->abm_latch : abm_to_wake();
+	if (last)
+		cscan_shared->abm_idle = false;
 	cscan_unlock();
 
 	pfree(reg);
