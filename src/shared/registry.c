@@ -686,6 +686,19 @@ helpers_wait(const CScanRegistration *reg, uint64 now, uint32 *seen, uint64 *see
 	return false;
 }
 
+/* A scan that was stalled takes up what it has taken ahead: it counts again. */
+static void
+go_on(const CScanRegistration *reg)
+{
+	cscan_lock();
+	if (!is_over(reg))
+	{
+		cscan_pool_set_stalled(&cscan_pool, reg->ticket.scan, false);
+		cscan_scans[reg->ticket.scan].last_change = cscan_now();
+	}
+	cscan_unlock();
+}
+
 CScanDelivery
 cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 {
@@ -700,6 +713,9 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 
 	if (reg->next_ahead < reg->nahead)
 	{
+		/* An unlocked look: what is missed now is seen next time. */
+		if (interest->stalled)
+			go_on(reg);
 		*chunk = reg->ahead[reg->next_ahead++];
 		CSCAN_FAULT(CSCAN_FAULT_CHUNK);
 		return CSCAN_RESIDENT;
