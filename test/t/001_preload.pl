@@ -30,7 +30,7 @@ is(sql($node, q(SELECT count(*) FROM pg_extension WHERE extname = 'cscan')), '1'
 	'and creates the extension');
 
 foreach my $use ('SELECT * FROM cscan_scans', 'SELECT * FROM cscan_chunks',
-	'SELECT * FROM cscan_relations', 'SELECT * FROM cscan_stat',
+	'SELECT * FROM cscan_relations', 'SELECT * FROM cscan_stat', 'SELECT * FROM cscan_stat_scheduler',
 	'SELECT cscan_stat_reset()', q(SELECT * FROM cscan_why_not('SELECT 1')))
 {
 	like(sql_fails($node, $use), qr/ERROR: .*HINT: .*shared_preload_libraries.*'cscan'.*restart/s,
