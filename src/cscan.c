@@ -20,6 +20,7 @@
 #include "abm/trace.h"
 #include "cscan.h"
 #include "fault.h"
+#include "shared/registry.h"
 
 PG_MODULE_MAGIC;
 
@@ -30,6 +31,7 @@ double		cscan_buffer_share = 0.5;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
 double		cscan_page_cost = 0.5;
+int			cscan_debug_take_ahead = 1;
 bool		cscan_preloaded = false;
 
 static const struct config_enum_entry policy_options[] = {
@@ -133,6 +135,14 @@ define_server_settings(void)
 							128, 1, 10000,
 							PGC_POSTMASTER,
 							0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("cscan.debug_take_ahead",
+							"Sets how many chunks a scan takes at once at least, where it finds them in memory, for tests.",
+							NULL,
+							&cscan_debug_take_ahead,
+							1, 1, CSCAN_MAX_AHEAD,
+							PGC_SUSET,
+							GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);
 	cscan_trace_define_setting();
 	cscan_fault_init();

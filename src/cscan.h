@@ -20,6 +20,7 @@ extern double cscan_buffer_share;
 extern int	cscan_min_table_size;	/* kB, or -1 */
 extern int	cscan_max_scans;
 extern double cscan_page_cost;
+extern int	cscan_debug_take_ahead; /* chunks */
 
 /* Loaded by shared_preload_libraries: shared state and the ABM exist. */
 extern bool cscan_preloaded;

@@ -50,10 +50,10 @@
 #define RESIDENT_SAMPLE	16
 
 /*
- * A scan that finds its chunks in memory takes at most so many at once; more than
- * one only where more than one in so many found the scheduler's lock taken.
+ * A scan that finds its chunks in memory takes more than one at once, and at most
+ * CSCAN_MAX_AHEAD, only where more than one in so many found the scheduler's lock
+ * taken.
  */
-#define MAX_AHEAD		32
 #define MUCH_WAITING	64
 
 struct CScanRegistration
@@ -66,7 +66,7 @@ struct CScanRegistration
 	CScanTicket ticket;
 
 	/* Chunks that have been taken ahead, see take_resident() */
-	uint32		ahead[MAX_AHEAD];
+	uint32		ahead[CSCAN_MAX_AHEAD];
 	uint32		nahead;
 	uint32		next_ahead;		/* of these, the first not handed out */
 
@@ -493,7 +493,7 @@ static uint32
 look_ahead(const CScanRegistration *reg, uint32 *chunks)
 {
 	int			scan = reg->ticket.scan;
-	uint32		most = cscan_scans[scan].joinable ? 1 : reach;
+	uint32		most = cscan_scans[scan].joinable ? 1 : Max(reach, (uint32) cscan_debug_take_ahead);
 	uint32		n = 0;
 
 	if (!cscan_pool_peek(&cscan_pool, scan, &chunks[n++]))
@@ -522,7 +522,7 @@ change_reach(void)
 	const CScanLockStats *stats = &cscan_shared->lock_stats;
 
 	if ((stats->lock_waits - waits_then) * MUCH_WAITING > stats->locks - locks_then)
-		reach = Min(reach * 2, MAX_AHEAD);
+		reach = Min(reach * 2, CSCAN_MAX_AHEAD);
 	else
 		reach = Max(reach / 2, 1);
 	locks_then = stats->locks;
@@ -544,9 +544,9 @@ static bool
 take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 {
 	int			scan = reg->ticket.scan;
-	uint32		candidates[MAX_AHEAD];
-	uint32		blocks[MAX_AHEAD][RESIDENT_SAMPLE];
-	uint32		nblocks[MAX_AHEAD];
+	uint32		candidates[CSCAN_MAX_AHEAD];
+	uint32		blocks[CSCAN_MAX_AHEAD][RESIDENT_SAMPLE];
+	uint32		nblocks[CSCAN_MAX_AHEAD];
 	uint32		n = look_ahead(reg, candidates);
 	uint32		nwarm = 0;
 	uint32		taken = 0;

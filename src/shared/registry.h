@@ -14,6 +14,9 @@
 
 #include "shared/shared.h"
 
+/* Chunks in memory that a scan takes at once, at most. */
+#define CSCAN_MAX_AHEAD	32
+
 /* A registration, of this process; gone when the resource owner is. */
 typedef struct CScanRegistration CScanRegistration;
 

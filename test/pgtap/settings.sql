@@ -9,6 +9,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.buffer_share', 'real', 'sighup', '0.5', NULL, '0', '0.75', NULL),
     ('cscan.chunk_size', 'integer', 'postmaster', '4096', 'kB', '64', '262144', NULL),
     ('cscan.debug_fault', 'string', 'superuser', '', NULL, NULL, NULL, NULL),
+    ('cscan.debug_take_ahead', 'integer', 'superuser', '1', NULL, '1', '32', NULL),
     ('cscan.enabled', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),
     ('cscan.max_scans', 'integer', 'postmaster', '128', NULL, '1', '10000', NULL),
     ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),

@@ -404,6 +404,8 @@ my $may_fail = qr/could not serialize access|deadlock detected|tuple to be (upda
 
 $_->query('SET statement_timeout = 300000') foreach (@checkers, @changers, $maintainer);
 $maintainer->query('SET lock_timeout = 2000');
+# Some take many of the chunks at once that they find in memory.
+$_->query('SET cscan.debug_take_ahead = ' . any(1, 5, 32)) foreach (@checkers);
 sql($node, 'SELECT cscan_stat_reset()');
 
 sub collect_check

@@ -1,6 +1,8 @@
 # Blocks that are in shared buffers when the ABM loads their chunk are left as
 # they were found: a hot page stays as hot as it was, and gets no hotter.  And
 # those that it has loaded stay as hot as others make them meanwhile.
+#
+# A scan that finds its chunks in memory by itself may take many at once.
 
 use strict;
 use warnings;
@@ -42,6 +44,26 @@ sql($node, "SELECT count(*) FROM t WHERE ctid = ANY (ARRAY[$tids]::tid[])") fore
 is(sql($node, $usage), $before, 'two uses beside the scan\'s');
 is($scan->result, '12000', 'the scan ends');
 is(sql($node, $usage), $before, 'and leaves them as often used');
+
+# All of it is in memory now.  Chunks that were taken and not read are nobody's.
+sql($node, 'SELECT count(*) FROM t') foreach 1 .. 2;
+foreach my $policy (qw(normal attach elevator relevance))
+{
+	my $s = session($node, name => "ahead, $policy", policy => $policy);
+	my $done = "SELECT coalesce(sum(chunks_done), 0) FROM cscan_scans WHERE pid = " . $s->query('SELECT pg_backend_pid()');
+
+	$s->query('SET cscan.debug_take_ahead = 32');
+	is($s->query('SELECT count(*), count(DISTINCT i) FROM t'), '12000|12000', "$policy: each row once");
+	is($s->query('SELECT count(*) FROM (SELECT i FROM t LIMIT 5000) x'), '5000', "$policy: a limit");
+	$s->query('BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT i FROM t; MOVE 3000 FROM c');
+	cmp_ok(sql($node, $done), '>=', 18, "$policy: many chunks are taken at once");
+	is($s->query('WITH f AS (SELECT 1) SELECT 1'), '1', "$policy: something else meanwhile");
+	like($s->query('MOVE ALL FROM c; COMMIT'), qr/^$/, "$policy: the rest");
+	$s->query('BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT i FROM t; FETCH 100 FROM c; ROLLBACK');
+	is($s->query('SELECT sum(n) FROM (VALUES (1), (2), (3)) v (x), LATERAL (SELECT count(*) AS n FROM t WHERE k = x) s'), '360',
+		"$policy: begun again, and again");
+	is(sql($node, $done), '0', "$policy: nothing is left");
+}
 
 $node->stop;
 done_testing();
