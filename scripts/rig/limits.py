@@ -23,6 +23,7 @@ Invariant: only processes that are started through wrap() are in the group, and 
     touch_shared_memory(limit)                   makes a server's shared memory resident and returns its size
     drop_page_cache(directory)                   the files of a directory leave the page cache
     use_free_memory()                            the machine's free memory is really there
+    cpu_of_all()                                 seconds of CPU that the machine has used
 """
 import mmap
 import os
@@ -280,6 +281,12 @@ def touch_shared_memory(limit):
         except (OSError, ValueError):                           # the process has ended, or may not be read
             continue
     return None
+
+
+def cpu_of_all():
+    """Idle and waiting for storage are left out, and what the host took."""
+    ticks = [int(number) for number in Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:8]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf('SC_CLK_TCK')
 
 
 def drop_page_cache(directory):

@@ -1,0 +1,187 @@
+"""scripts/simulate: runs the queries of a measurement in the simulator, and compares its figures with the server's.
+
+Of a directory with results the rows of an experiment say which queries ran, in blocks, and what the server could use (see
+streams.py). They become a plan file for the simulator; each policy that was measured is simulated on its own.
+
+    plan(queries, delay)            the text of a plan file; test/sim/workload.h describes it
+    options(server, costs)          what the simulator is told of the server
+    drawn(name, place, seed, facts) the queries that the rig would run, as its rows have them; those of a bitmap from a BRIN index
+    compare(measured, simulated)    Markdown
+"""
+import argparse
+import csv
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from . import data
+from .cluster import SCRIPTS, Cluster, Failure
+from .experiments import EXPERIMENTS, point
+from .limits import MB
+from .report import table
+from .streams import asked
+from .testbed import BLOCK, SMALLEST_CACHE, usual_buffers, usual_chunk
+from .workload import POLICIES
+
+SIMULATOR = SCRIPTS.parent / 'test/sim/build/sim'
+ROOM_FACTOR, MAX_ROOM = 1.75, 0.875     # as in src/shared/shared.c
+GUESSES = {'FAST': 8.0, 'SLOW': 38.0, 'load': 0.0}      # us a block, as the simulator's own
+
+# Of the comparison: name, the server's value, the simulator's column.
+MEASURES = (('stream s', lambda row: row['stream'], 'stream_s'),
+            ('loads', lambda row: row['loaded'], 'loads'),
+            ('MB read', lambda row: row['bytes'] and row['bytes'] / MB, 'read_mb'))
+DETAILS = (('total s', lambda row: row['seconds'], 'total_s'),
+           ('FAST s', lambda row: row.get('FAST'), 'fast'),
+           ('SLOW s', lambda row: row.get('SLOW'), 'slow'),
+           ('waits', lambda row: row['stat']['waits'], 'waits'),
+           ('waited s', lambda row: row['stat']['wait_time'] / 1000, 'wait_s'),
+           ('self-reads', lambda row: row['stat']['self_reads'], 'self_reads'),
+           ('delivered', lambda row: row['delivered'], 'delivered'),
+           ('CPU s', lambda row: row['cpu'], 'cpu'))
+
+
+def plan(queries, delay):
+    lines = ['# stream start speed first end']
+    for number, stream in enumerate(queries):
+        for kind, _, first, end in stream:
+            lines.append(f'{number} {number * delay:.6f} {kind.lower()} {first} {end}')
+    return '\n'.join(lines) + '\n'
+
+
+def options(server, costs):
+    buffers = server['shared_buffers'] // BLOCK
+    share = server['buffer_share']
+    numbers = {'table': server['blocks'], 'chunk': server['chunk_blocks'], 'cores': server['cores'],
+               'budget': int(buffers * share), 'room': int(buffers * min(share * ROOM_FACTOR, MAX_ROOM)),
+               'page-cache': server['page_cache'] // BLOCK, 'bandwidth': f'{(server["bandwidth"] or 10 ** 12) / MB:g}',
+               'fast': f'{costs["FAST"]:.3f}', 'slow': f'{costs["SLOW"]:.3f}', 'load-cpu': f'{costs["load"]:.3f}'}
+    return [word for name, value in numbers.items() for word in (f'--{name}', str(value))]
+
+
+def drawn(name, place, seed, facts):
+    streams = point(name, place).work.streams(facts, random.Random(seed))
+    return [[asked(one, 'lineitem_shipdate_brin' if (one.size or 100) < 100 else '', facts) for one in stream] for stream in streams]
+
+
+def simulate(policy, plan_file, more):
+    """The simulator's columns of one policy, and the mean latency of each kind of query."""
+    with tempfile.NamedTemporaryFile('r') as each:
+        command = [str(SIMULATOR), '--csv', '--policy', policy, '--plan', plan_file, '--each', each.name, *more]
+        done = subprocess.run(command, text=True, capture_output=True, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise Failure(f'{" ".join(command)}\n{done.stdout}{done.stderr}'.rstrip())
+        row = {name: float(value) for name, value in next(csv.DictReader(done.stdout.splitlines())).items() if name != 'policy'}
+        for query in csv.DictReader(each):
+            row.setdefault(query['speed'] + ' all', []).append(float(query['latency_s']))
+    for kind in ('fast', 'slow'):
+        if kind + ' all' in row:
+            row[kind] = statistics.mean(row.pop(kind + ' all'))
+    return row
+
+
+def number(value):
+    if value is None:
+        return '-'
+    return f'{value:.0f}' if abs(value) >= 100 or value == int(value) else f'{value:.2f}'
+
+
+def compare(measured, simulated, measures):
+    """measured: policy -> rows of its runs; simulated: policy -> columns."""
+    head = ['policy'] + [title for name, _, _ in measures for title in (name, 'simulated', 'ratio')]
+    rows = []
+    for policy, columns in simulated.items():
+        row = [policy]
+        for _, of_server, name in measures:
+            values = [value for one in measured.get(policy, ()) if (value := of_server(one)) is not None]
+            mine, theirs = columns.get(name), statistics.median(values) if values else None
+            row += [number(theirs), number(mine), f'{mine / theirs:.2f}' if theirs and mine is not None else '-']
+        rows.append(row)
+    return table(head, rows)
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog='scripts/simulate', description=__doc__.split('\n\n')[0], epilog='What follows -- is for the simulator: see '
+                                'test/sim/build/sim --help.', formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('results', nargs='?', help="scripts/bench's --out; without it queries are drawn and simulated alone")
+    p.add_argument('--experiment', choices=EXPERIMENTS, default='table2', help='(default table2)')
+    p.add_argument('--point', default='', help='of an experiment that has several')
+    p.add_argument('--major', type=int, default=int(os.environ.get('CSCAN_OWN_MAJOR') or 15), help='(default: that of the results, or 15)')
+    p.add_argument('--seed', type=int, default=1, help='without results: of the queries (default 1)')
+    p.add_argument('--scale', type=float, default=0.15, help='without results: of data that scripts/bench has loaded (default 0.15)')
+    p.add_argument('--fast', type=float, metavar='US', help="CPU time of a FAST query for a block (default: from the results of 'costs')")
+    p.add_argument('--slow', type=float, metavar='US', help='of a SLOW one')
+    p.add_argument('--load-cpu', type=float, metavar='US', help='of loading a block')
+    p.add_argument('--plan', help='keep the plan file here')
+    words = sys.argv[1:]
+    more = words.index('--') if '--' in words else len(words)
+    a = p.parse_args(words[:more])
+    a.more = words[more + 1:]
+    return a
+
+
+def from_results(a):
+    """The rows that count, by policy, and what all of them have in common."""
+    path = Path(a.results) / 'rows.jsonl'
+    if not path.exists():
+        raise Failure(f'{a.results} has no results of scripts/bench')
+    rows = [row for row in map(json.loads, path.read_text().splitlines()) if 'experiment' in row]
+    majors = {row['major'] for row in rows}
+    major = a.major if a.major in majors else max(majors, default=a.major)
+    rows = [row for row in rows if row['major'] == major]
+    costs = next((row['costs'] for row in rows if row['experiment'] == 'costs'), {})
+    rows = [row for row in rows if (row['experiment'], row['point']) == (a.experiment, a.point) and row['variant'] in POLICIES]
+    if not rows or 'queries' not in rows[0] or None in rows[0]['queries'][0]:
+        raise Failure(f'{a.results} has no row of {a.experiment} under a policy of cscan, of queries that the simulator knows')
+    measured = {policy: found for policy in reversed(POLICIES) if (found := [row for row in rows if row['variant'] == policy])}
+    return measured, rows[0]['queries'], rows[0]['server'], costs
+
+
+def from_seed(a):
+    """As scripts/bench would do it with its defaults."""
+    cluster = Cluster(a.major, a.scale, 'bench')
+    facts = json.loads(cluster.loaded.read_text()).get(data.TPCH, {}) if cluster.loaded.exists() else {}
+    if 'places' not in facts:
+        raise Failure(f'scripts/bench has not loaded TPC-H of scale {a.scale:g} for PostgreSQL {a.major}')
+    buffers, one = usual_buffers(a.scale), point(a.experiment, a.point)
+    server = {'shared_buffers': buffers, 'buffer_share': 0.5, 'chunk_blocks': usual_chunk(a.scale) * 1024 // BLOCK,
+              'page_cache': max(buffers, SMALLEST_CACHE), 'bandwidth': 200 * MB, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count(),
+              'delay': one.delay * (a.scale if one.stretch else 1)}
+    return {policy: [] for policy in reversed(POLICIES)}, drawn(a.experiment, a.point, a.seed, facts), server, {}
+
+
+def run(a):
+    measured, queries, server, costs = from_results(a) if a.results else from_seed(a)
+    given = {'FAST': a.fast, 'SLOW': a.slow, 'load': a.load_cpu}
+    costs = {**GUESSES, **costs, **{name: value for name, value in given.items() if value is not None}}
+    with tempfile.TemporaryDirectory() as directory:
+        path = a.plan or f'{directory}/plan.txt'
+        Path(path).write_text(plan(queries, server['delay']))
+        words = [*options(server, costs), *a.more]
+        simulated = {policy: simulate(policy, path, words) for policy in measured}
+    for columns in simulated.values():
+        columns['cpu'] = columns['cpu_percent'] / 100 * columns['total_s'] * server['cores']
+    print(f'sim {" ".join(words)}\n')
+    print(compare(measured, simulated, MEASURES), compare(measured, simulated, DETAILS), sep='\n\n')
+    others = [row['cpu of others'] / row['seconds'] for rows in measured.values() for row in rows if row.get('cpu of others') is not None]
+    if others:
+        print(f'\nMeanwhile others used {min(others):.2f} to {max(others):.2f} of the {server["cores"]} CPUs.')
+
+
+def main():
+    a = arguments()
+    try:
+        run(a)
+    except Failure as failure:
+        print(f'simulate: error: {failure}', file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
