@@ -24,6 +24,7 @@ Invariant: only processes that are started through wrap() are in the group, and 
     drop_page_cache(directory)                   the files of a directory leave the page cache
     use_free_memory()                            the machine's free memory is really there
     cpu_of_all()                                 seconds of CPU that the machine has used
+    running(processes)                           how many run or wait for a CPU: of these, or of all on the machine
 """
 import mmap
 import os
@@ -287,6 +288,18 @@ def cpu_of_all():
     """Idle and waiting for storage are left out, and what the host took."""
     ticks = [int(number) for number in Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:8]]
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf('SC_CLK_TCK')
+
+
+def running(processes=None):
+    if processes is None:
+        return int(Path('/proc/loadavg').read_text().split()[3].split('/')[0])
+    states = []
+    for pid in processes:
+        try:
+            states.append(Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0])
+        except OSError:                                         # it has ended
+            pass
+    return states.count('R')
 
 
 def drop_page_cache(directory):

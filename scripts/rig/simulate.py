@@ -5,6 +5,7 @@ streams.py). They become a plan file for the simulator; each policy that was mea
 
     plan(queries, delay)            the text of a plan file; test/sim/workload.h describes it
     options(server, costs)          what the simulator is told of the server
+    competition(rows)               and of the machine's other work
     drawn(name, place, seed, facts) the queries that the rig would run, as its rows have them; those of a bitmap from a BRIN index
     compare(measured, simulated)    Markdown
 """
@@ -62,6 +63,12 @@ def options(server, costs):
                'page-cache': server['page_cache'] // BLOCK, 'bandwidth': f'{(server["bandwidth"] or 10 ** 12) / MB:g}',
                'fast': f'{costs["FAST"]:.3f}', 'slow': f'{costs["SLOW"]:.3f}', 'load-cpu': f'{costs["load"]:.3f}'}
     return [word for name, value in numbers.items() for word in (f'--{name}', str(value))]
+
+
+def competition(rows):
+    """Who else wanted the CPUs while these were measured."""
+    others = [row['others'] for row in rows if row.get('others') is not None]
+    return ['--others', f'{statistics.median(others):.2f}'] if others else []
 
 
 def drawn(name, place, seed, facts):
@@ -162,15 +169,18 @@ def run(a):
     with tempfile.TemporaryDirectory() as directory:
         path = a.plan or f'{directory}/plan.txt'
         Path(path).write_text(plan(queries, server['delay']))
-        words = [*options(server, costs), *a.more]
-        simulated = {policy: simulate(policy, path, words) for policy in measured}
+        words = options(server, costs)
+        simulated = {policy: simulate(policy, path, [*words, *competition(rows), *a.more]) for policy, rows in measured.items()}
     for columns in simulated.values():
         columns['cpu'] = columns['cpu_percent'] / 100 * columns['total_s'] * server['cores']
-    print(f'sim {" ".join(words)}\n')
+    print(f'sim {" ".join([*words, *a.more])}\n')
     print(compare(measured, simulated, MEASURES), compare(measured, simulated, DETAILS), sep='\n\n')
-    others = [row['cpu of others'] / row['seconds'] for rows in measured.values() for row in rows if row.get('cpu of others') is not None]
+    others = [row for rows in measured.values() for row in rows if row.get('others') is not None]
     if others:
-        print(f'\nMeanwhile others used {min(others):.2f} to {max(others):.2f} of the {server["cores"]} CPUs.')
+        used = [row['cpu of others'] / row['seconds'] for row in others]
+        print(f'\nMeanwhile others used {min(used):.2f} to {max(used):.2f} of the {server["cores"]} CPUs: on average '
+              f'{min(row["others"] for row in others):.1f} to {max(row["others"] for row in others):.1f} of their processes wanted one, '
+              f'and so many compete in the simulation, too.')
 
 
 def main():

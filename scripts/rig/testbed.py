@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 from .cluster import Failure
-from .limits import MB, ReadAhead, cpu_of_all, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
+from .limits import MB, ReadAhead, cpu_of_all, drop_page_cache, open_limit, running, touch_shared_memory, use_free_memory
 from .progress import note
 
 BLOCK = 8192
@@ -121,12 +121,14 @@ class Rig:
 class Watch:
     """While a run lasts: shows the time, keeps the largest page cache that was seen; counts from begin() on what was used.
 
-    used: bytes and requests that were read, seconds of CPU, and those that others on this machine have used; None what is not known.
+    used: bytes and requests that were read, seconds of CPU, and those that others on this machine have used; how many processes of others
+    ran or wanted to, on average; None what is not known.
     """
 
     def __init__(self, major, variant, limit):
         self.what, self.limit, self.page_cache = f'PostgreSQL {major}, {variant}', limit, None
-        self.used = dict.fromkeys(('bytes', 'requests', 'cpu', 'cpu of others'))
+        self.used = dict.fromkeys(('bytes', 'requests', 'cpu', 'cpu of others', 'others'))
+        self.others = []
         self.stop = threading.Event()
 
     def count(self):
@@ -140,6 +142,7 @@ class Watch:
 
     def work(self):
         while not self.stop.wait(0.25):
+            self.others.append(running() - 1 - running(self.limit.processes()))
             cache = self.limit.page_cache()
             if cache is not None:
                 self.page_cache = max(self.page_cache or 0, cache)
@@ -154,6 +157,9 @@ class Watch:
         if self.thread.is_alive():
             self.thread.join()
             self.used = {name: None if value is None else value - self.before[name] for name, value in self.count().items()}
+            # Without a group nobody knows who is who.
+            known = self.used['cpu'] is not None and self.others
+            self.used['others'] = max(0.0, sum(self.others) / len(self.others)) if known else None
 
 
 class Reads:

@@ -767,6 +767,7 @@ sim_create(const SimConfig *config, const Plan *plan)
 							config->budget);
 	cscan_pool_set_limits(sim->pool, config->budget, config->room);
 	cores_init(&sim->cores, config->cores);
+	cores_add_others(&sim->cores, config->others);
 	disk_init(&sim->disk, config->bandwidth, config->latency, config->seek);
 	if (config->page_cache >= EXTENT_BLOCKS)
 		disk_add_cache(&sim->disk, config->page_cache, config->table_blocks, config->ntables);

@@ -42,6 +42,7 @@
 typedef struct SimConfig
 {
 	int			cores;
+	double		others;			/* processes that compete for them all the time */
 	double		bandwidth;		/* of the disk, bytes a second */
 	uint64_t	latency;		/* of a request (us) */
 	uint64_t	seek;			/* of the disk (us) */
