@@ -24,7 +24,7 @@ Invariant: only processes that are started through wrap() are in the group, and 
     drop_page_cache(directory)                   the files of a directory leave the page cache
     use_free_memory()                            the machine's free memory is really there
     cpu_of_all()                                 seconds of CPU that the machine has used
-    running(processes)                           how many run or wait for a CPU: of these, or of all on the machine
+    competitors(processes)                       how many sessions have a process that runs or waits for a CPU, these processes left out
 """
 import mmap
 import os
@@ -290,16 +290,19 @@ def cpu_of_all():
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf('SC_CLK_TCK')
 
 
-def running(processes=None):
-    if processes is None:
-        return int(Path('/proc/loadavg').read_text().split()[3].split('/')[0])
-    states = []
-    for pid in processes:
+def competitors(processes):
+    """A session has one share of the CPUs (sched_autogroup_enabled), however many of its processes want one; a backend is one of its own."""
+    found, known = set(), {str(pid) for pid in [*processes, os.getpid()]}
+    for process in Path('/proc').glob('[0-9]*'):
+        if process.name in known:
+            continue
         try:
-            states.append(Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0])
+            state, _, _, session = (process / 'stat').read_text().rpartition(')')[2].split()[:4]
         except OSError:                                         # it has ended
-            pass
-    return states.count('R')
+            continue
+        if state == 'R':
+            found.add(session if session != '0' else process.name)
+    return len(found)
 
 
 def drop_page_cache(directory):

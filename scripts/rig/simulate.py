@@ -3,7 +3,7 @@
 Of a directory with results the rows of an experiment say which queries ran, in blocks, and what the server could use (see
 streams.py). They become a plan file for the simulator; each policy that was measured is simulated on its own.
 
-    plan(queries, delay)            the text of a plan file; test/sim/workload.h describes it
+    plan(queries, delay, late)      the text of a plan file, which test/sim/workload.h describes; streams may be late by so many seconds
     options(server, costs)          what the simulator is told of the server
     competition(rows)               and of the machine's other work
     drawn(name, place, seed, facts) the queries that the rig would run, as its rows have them; those of a bitmap from a BRIN index
@@ -11,6 +11,7 @@ streams.py). They become a plan file for the simulator; each policy that was mea
 """
 import argparse
 import csv
+import itertools
 import json
 import os
 import random
@@ -31,6 +32,7 @@ from .workload import POLICIES
 
 SIMULATOR = SCRIPTS.parent / 'test/sim/build/sim'
 ROOM_FACTOR, MAX_ROOM = 1.75, 0.875     # as in src/shared/shared.c
+LATE = 0.01
 GUESSES = {'FAST': 8.0, 'SLOW': 38.0, 'load': 0.0}      # us a block, as the simulator's own
 
 # Of the comparison: name, the server's value, the simulator's column.
@@ -47,11 +49,11 @@ DETAILS = (('total s', lambda row: row['seconds'], 'total_s'),
            ('CPU s', lambda row: row['cpu'], 'cpu'))
 
 
-def plan(queries, delay):
+def plan(queries, delay, late=()):
     lines = ['# stream start speed first end']
-    for number, stream in enumerate(queries):
+    for number, (stream, more) in enumerate(itertools.zip_longest(queries, late, fillvalue=0.0)):
         for kind, _, first, end in stream:
-            lines.append(f'{number} {number * delay:.6f} {kind.lower()} {first} {end}')
+            lines.append(f'{number} {number * delay + more:.6f} {kind.lower()} {first} {end}')
     return '\n'.join(lines) + '\n'
 
 
@@ -66,9 +68,11 @@ def options(server, costs):
 
 
 def competition(rows):
-    """Who else wanted the CPUs while these were measured."""
-    others = [row['others'] for row in rows if row.get('others') is not None]
-    return ['--others', f'{statistics.median(others):.2f}'] if others else []
+    """Who else wanted the CPUs while these were measured, and how late they were given to who woke up."""
+    known = {'--others': [row['others'] for row in rows if row.get('others') is not None]}
+    for name in ('--wake', '--manager-wake'):
+        known[name] = [row['late'] * 1e6 for row in rows if row.get('late') is not None]
+    return [word for name, values in known.items() if values for word in (name, f'{statistics.median(values):.2f}')]
 
 
 def drawn(name, place, seed, facts):
@@ -124,7 +128,9 @@ def arguments():
     p.add_argument('--fast', type=float, metavar='US', help="CPU time of a FAST query for a block (default: from the results of 'costs')")
     p.add_argument('--slow', type=float, metavar='US', help='of a SLOW one')
     p.add_argument('--load-cpu', type=float, metavar='US', help='of loading a block')
-    p.add_argument('--plan', help='keep the plan file here')
+    p.add_argument('--turns', type=int, default=9, help=f'simulate it so often, the streams up to {LATE * 1000:.0f} ms late each time but the first, '
+                   'and take medians: who is a little earlier decides much (default 9)')
+    p.add_argument('--plan', help='keep the plan file here, without delays')
     words = sys.argv[1:]
     more = words.index('--') if '--' in words else len(words)
     a = p.parse_args(words[:more])
@@ -167,20 +173,26 @@ def run(a):
     given = {'FAST': a.fast, 'SLOW': a.slow, 'load': a.load_cpu}
     costs = {**GUESSES, **costs, **{name: value for name, value in given.items() if value is not None}}
     with tempfile.TemporaryDirectory() as directory:
-        path = a.plan or f'{directory}/plan.txt'
-        Path(path).write_text(plan(queries, server['delay']))
+        path, other = a.plan or f'{directory}/plan.txt', f'{directory}/other.txt'
         words = options(server, costs)
-        simulated = {policy: simulate(policy, path, [*words, *competition(rows), *a.more]) for policy, rows in measured.items()}
+        simulated = {policy: [] for policy in measured}
+        chance = random.Random(1)
+        for turn in range(a.turns):
+            # The first as planned.
+            Path(path if turn == 0 else other).write_text(plan(queries, server['delay'], [chance.uniform(0, LATE) * (turn > 0) for _ in queries]))
+            for policy, rows in measured.items():
+                simulated[policy].append(simulate(policy, path if turn == 0 else other, [*words, *competition(rows), *a.more]))
+        simulated = {policy: {name: statistics.median(turn[name] for turn in turns) for name in turns[0]} for policy, turns in simulated.items()}
     for columns in simulated.values():
         columns['cpu'] = columns['cpu_percent'] / 100 * columns['total_s'] * server['cores']
     print(f'sim {" ".join([*words, *a.more])}\n')
     print(compare(measured, simulated, MEASURES), compare(measured, simulated, DETAILS), sep='\n\n')
     others = [row for rows in measured.values() for row in rows if row.get('others') is not None]
     if others:
-        used = [row['cpu of others'] / row['seconds'] for row in others]
+        used, late = [row['cpu of others'] / row['seconds'] for row in others], [row['late'] * 1000 for row in others]
         print(f'\nMeanwhile others used {min(used):.2f} to {max(used):.2f} of the {server["cores"]} CPUs: on average '
-              f'{min(row["others"] for row in others):.1f} to {max(row["others"] for row in others):.1f} of their processes wanted one, '
-              f'and so many compete in the simulation, too.')
+              f'{min(row["others"] for row in others):.1f} to {max(row["others"] for row in others):.1f} of their sessions wanted one, '
+              f'and who woke up had one {min(late):.1f} to {max(late):.1f} ms late. So it is in the simulation, too.')
 
 
 def main():

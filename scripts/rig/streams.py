@@ -13,10 +13,12 @@ An experiment, or each point of one, is an object with
 A row of Streams says what was asked of which server, so that the simulator can be asked the same (simulate.py): "queries" has
 for each stream [kind, percent, first block, the one behind the last] of each query, "server" what it may use.
 """
+import contextlib
 import os
 import random
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from . import data
@@ -163,7 +165,10 @@ class Alone:
 
 @dataclass
 class Costs:
-    """CPU time for a block, in us: a query's own, all in memory, and what is added to it where the block has to be loaded."""
+    """CPU time for a block, in us: a query's own, all in memory, and what is added to it where the block has to be loaded.
+
+    As many queries run at one time as there are CPUs: they share caches, and so each needs more than alone.
+    """
     about: str
     database: str = data.TPCH
     variants: tuple = ('relevance',)
@@ -181,25 +186,27 @@ class Costs:
         begin, costs = time.perf_counter(), {}
         rig.start(facts['bytes'] * 3 // 2 // MB * MB, None, None, **rig.chunks())
         rig.prepare(self.database, VARIANTS[name].hidden)
-        with rig.cluster.connect(self.database, **VARIANTS[name].settings) as session:
-            session.execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
-            session.execute("SELECT pg_prewarm('lineitem')")
+        with contextlib.ExitStack() as stack:
+            sessions = [stack.enter_context(rig.cluster.connect(self.database, **VARIANTS[name].settings)) for _ in range(os.cpu_count())]
+            sessions[0].execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
+            sessions[0].execute("SELECT pg_prewarm('lineitem')")
             for kind, sql in queries.items():
-                session.execute(sql)                # finds its indexes, and what else it needs
-                costs[kind] = statistics.median(self.cpu(rig, session, sql) for _ in range(self.rounds)) / blocks * 1e6
+                self.cpu(rig, sessions, sql)        # finds its indexes, and what else it needs
+                costs[kind] = statistics.median(self.cpu(rig, sessions, sql) for _ in range(self.rounds)) / blocks * 1e6
         rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache + PER_RANGES, **rig.chunks())
         with rig.cluster.connect(self.database, **VARIANTS[name].settings) as session:
             session.execute('SELECT count(*) FROM nation')
             session.execute('EXPLAIN ' + queries['FAST'])
-            costs['load'] = max(0.0, self.cpu(rig, session, queries['FAST']) / blocks * 1e6 - costs['FAST'])
+            costs['load'] = max(0.0, self.cpu(rig, [session], queries['FAST']) / blocks * 1e6 - costs['FAST'])
         rig.cluster.stop()
         yield {'variant': name, 'seconds': time.perf_counter() - begin, 'costs': costs}
 
-    def cpu(self, rig, session, sql):
-        """Of the whole server, where that is known."""
-        before, start = rig.limit.cpu(), time.perf_counter()
-        session.execute(sql).fetchall()
-        return time.perf_counter() - start if before is None else rig.limit.cpu() - before
+    def cpu(self, rig, sessions, sql):
+        """Of a session; the whole server's are divided, where they are known."""
+        with ThreadPoolExecutor(len(sessions)) as pool:
+            before, start = rig.limit.cpu(), time.perf_counter()
+            list(pool.map(lambda session: session.execute(sql).fetchall(), sessions))
+            return time.perf_counter() - start if before is None else (rig.limit.cpu() - before) / len(sessions)
 
 
 WARM = {

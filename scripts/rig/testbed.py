@@ -10,12 +10,13 @@ so that the memory limit leaves the page cache what was asked for and nothing mo
 """
 import math
 import random
+import statistics
 import threading
 import time
 from dataclasses import dataclass
 
 from .cluster import Failure
-from .limits import MB, ReadAhead, cpu_of_all, drop_page_cache, open_limit, running, touch_shared_memory, use_free_memory
+from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
 from .progress import note
 
 BLOCK = 8192
@@ -23,6 +24,7 @@ CHUNK_BLOCKS = 512          # where there is no cscan
 BACKENDS = 12 * MB          # of the memory limit, for what is neither shared memory nor page cache (as measured)
 SMALLEST_CACHE = 32 * MB    # with less, the server's own programs do not stay in memory
 CHUNK, SMALLEST_CHUNK = 4096, 512   # kB: cscan's default, which is for scale 1, and the least that does not cost CPU
+NAP = 0.002                 # seconds; a load takes about as long
 STAT = ('scans', 'chunks_delivered', 'chunks_loaded', 'blocks_read', 'evictions', 'self_reads', 'waits', 'wait_time', 'wakeups')
 
 
@@ -121,14 +123,14 @@ class Rig:
 class Watch:
     """While a run lasts: shows the time, keeps the largest page cache that was seen; counts from begin() on what was used.
 
-    used: bytes and requests that were read, seconds of CPU, and those that others on this machine have used; how many processes of others
-    ran or wanted to, on average; None what is not known.
+    used: bytes and requests that were read, seconds of CPU, and those that others on this machine have used; how many sessions of others
+    ran or wanted to, on average; how much later than it should a process woke up (in seconds, the median); None what is not known.
     """
 
     def __init__(self, major, variant, limit):
         self.what, self.limit, self.page_cache = f'PostgreSQL {major}, {variant}', limit, None
-        self.used = dict.fromkeys(('bytes', 'requests', 'cpu', 'cpu of others', 'others'))
-        self.others = []
+        self.used = dict.fromkeys(('bytes', 'requests', 'cpu', 'cpu of others', 'others', 'late'))
+        self.others, self.late = [], []
         self.stop = threading.Event()
 
     def count(self):
@@ -142,7 +144,10 @@ class Watch:
 
     def work(self):
         while not self.stop.wait(0.25):
-            self.others.append(running() - 1 - running(self.limit.processes()))
+            self.others.append(competitors(self.limit.processes()))
+            begin = time.perf_counter()
+            time.sleep(NAP)
+            self.late.append(time.perf_counter() - begin - NAP)
             cache = self.limit.page_cache()
             if cache is not None:
                 self.page_cache = max(self.page_cache or 0, cache)
@@ -156,10 +161,10 @@ class Watch:
         self.stop.set()
         if self.thread.is_alive():
             self.thread.join()
-            self.used = {name: None if value is None else value - self.before[name] for name, value in self.count().items()}
+            self.used.update({name: None if value is None else value - self.before[name] for name, value in self.count().items()})
             # Without a group nobody knows who is who.
-            known = self.used['cpu'] is not None and self.others
-            self.used['others'] = max(0.0, sum(self.others) / len(self.others)) if known else None
+            if self.used['cpu'] is not None and self.others:
+                self.used.update(others=statistics.mean(self.others), late=statistics.median(self.late))
 
 
 class Reads:

@@ -100,9 +100,14 @@ comes_before(const SimEvent *a, const SimEvent *b)
 static void
 add_event(Sim *sim, uint64_t time, SimEventKind kind, const SimStream *stream)
 {
-	SimEvent	event = {time, sim->norders++, kind, (int) (stream - sim->streams), stream->serial};
+	SimEvent	event = {time, sim->norders++, kind, CSCAN_NONE, 0};
 	size_t		i;
 
+	if (stream != NULL)
+	{
+		event.stream = (int) (stream - sim->streams);
+		event.serial = stream->serial;
+	}
 	if (sim->nevents == sim->max_events)
 	{
 		sim->max_events = sim->max_events == 0 ? 64 : 2 * sim->max_events;
@@ -537,6 +542,16 @@ start_query(Sim *sim, SimStream *stream)
 	ask(sim, stream);
 }
 
+/* The manager has slept, and is to look after something. */
+void
+sim_wake_manager(Sim *sim)
+{
+	if (sim->manager_wakes)
+		return;
+	sim->manager_wakes = true;
+	add_event(sim, sim->now + sim->config.manager_wake, SIM_EVENT_MANAGER, NULL);
+}
+
 /* It can use what was loaded: it wakes up, some time. */
 void
 sim_signal(Sim *sim, SimStream *stream)
@@ -625,9 +640,9 @@ fetched(Sim *sim, SimStream *stream)
 static void
 do_event(Sim *sim, const SimEvent *event)
 {
-	SimStream  *stream = &sim->streams[event->stream];
+	SimStream  *stream = event->stream != CSCAN_NONE ? &sim->streams[event->stream] : NULL;
 
-	if (stream->serial != event->serial)
+	if (stream != NULL && stream->serial != event->serial)
 		return;
 	switch (event->kind)
 	{
@@ -648,6 +663,10 @@ do_event(Sim *sim, const SimEvent *event)
 			break;
 		case SIM_EVENT_LOOK:
 			look(sim, stream);
+			break;
+		case SIM_EVENT_MANAGER:
+			sim->manager_wakes = false;
+			sim_manager_is_awake(sim);
 			break;
 	}
 }

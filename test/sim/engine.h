@@ -52,7 +52,8 @@ typedef struct SimConfig
 	uint32_t	chunk_blocks;
 	int			max_scans;		/* that can be registered */
 	uint32_t	page_cache;		/* in blocks */
-	uint64_t	wake;			/* time that a wake-up takes (us) */
+	uint64_t	wake;			/* time that a wake-up takes (us), of a scan */
+	uint64_t	manager_wake;	/* and of the manager */
 	uint64_t	stalled_after;	/* us */
 	double		load_cpu;		/* the manager's CPU time for a block (us) */
 	double		chunk_cpu;		/* a scan's CPU time for a chunk as such (us) */
@@ -126,7 +127,8 @@ typedef enum SimEventKind
 	SIM_EVENT_WAKE,
 	SIM_EVENT_GO_ON,			/* after a pause */
 	SIM_EVENT_STALL,
-	SIM_EVENT_LOOK				/* is it of any use to wait? */
+	SIM_EVENT_LOOK,				/* is it of any use to wait? */
+	SIM_EVENT_MANAGER			/* the manager is awake */
 } SimEventKind;
 
 typedef struct SimEvent
@@ -134,7 +136,7 @@ typedef struct SimEvent
 	uint64_t	time;
 	uint64_t	order;
 	SimEventKind kind;
-	int			stream;
+	int			stream;			/* CSCAN_NONE: of none */
 	uint64_t	serial;			/* void if the stream's is another one now */
 } SimEvent;
 
@@ -219,6 +221,8 @@ typedef struct Sim
 	int			plan_table[PLAN_MAX_TABLES * 2];	/* the other way round */
 	SimLoad    *in_flight;		/* the oldest is the first */
 	int			nin_flight;
+	bool		manager_wakes;	/* it will be awake some time */
+	bool		copying;		/* it copies what was read for the oldest load */
 	uint64_t	last_finish;
 	uint64_t	last_loaded;
 	double		block_time;		/* of storage for which somebody waited */
@@ -264,6 +268,8 @@ extern uint64_t sim_bound(const Sim *sim, bool by_end_of_scan);
 /* Between engine.c and manager.c */
 extern void sim_wrong(Sim *sim, const char *fmt,...)
 			__attribute__((format(printf, 2, 3)));
+extern void sim_wake_manager(Sim *sim);
+extern void sim_manager_is_awake(Sim *sim);
 extern void sim_signal(Sim *sim, SimStream *stream);
 extern uint32_t sim_next_run(const Sim *sim, const SimStream *stream, uint32_t chunk,
 							 DiskRequest *request);
