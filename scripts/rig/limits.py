@@ -24,6 +24,7 @@ Invariant: only processes that are started through wrap() are in the group, and 
     drop_page_cache(directory)                   the files of a directory leave the page cache
     use_free_memory()                            the machine's free memory is really there
     cpu_of_all()                                 seconds of CPU that the machine has used
+    delays(processes, title)                     (seconds that the one of these with such a title has waited for a CPU so far, how often)
     competitors(processes)                       how many sessions have a process that runs or waits for a CPU, these processes left out
 """
 import mmap
@@ -288,6 +289,17 @@ def cpu_of_all():
     """Idle and waiting for storage are left out, and what the host took."""
     ticks = [int(number) for number in Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:8]]
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf('SC_CLK_TCK')
+
+
+def delays(processes, title):
+    for pid in processes:
+        try:
+            if title in Path(f'/proc/{pid}/cmdline').read_text():
+                _, waited, times = Path(f'/proc/{pid}/schedstat').read_text().split()
+                return int(waited) / 1e9, int(times)
+        except OSError:                                         # it has ended, or this kernel does not count
+            pass
+    return 0.0, 0
 
 
 def competitors(processes):

@@ -68,7 +68,7 @@ def options(server, costs):
 
 
 def competition(rows):
-    """Who else wanted the CPUs while these were measured, and how late they were given to who woke up."""
+    """Who else wanted the CPUs while these were measured, and how late they were given to the manager, and so to scans that woke up."""
     known = {'--others': [row['others'] for row in rows if row.get('others') is not None]}
     for name in ('--wake', '--manager-wake'):
         known[name] = [row['late'] * 1e6 for row in rows if row.get('late') is not None]
@@ -189,10 +189,10 @@ def run(a):
     print(compare(measured, simulated, MEASURES), compare(measured, simulated, DETAILS), sep='\n\n')
     others = [row for rows in measured.values() for row in rows if row.get('others') is not None]
     if others:
-        used, late = [row['cpu of others'] / row['seconds'] for row in others], [row['late'] * 1000 for row in others]
+        used, late = [row['cpu of others'] / row['seconds'] for row in others], [(row['late'] or 0) * 1000 for row in others]
         print(f'\nMeanwhile others used {min(used):.2f} to {max(used):.2f} of the {server["cores"]} CPUs: on average '
               f'{min(row["others"] for row in others):.1f} to {max(row["others"] for row in others):.1f} of their sessions wanted one, '
-              f'and who woke up had one {min(late):.1f} to {max(late):.1f} ms late. So it is in the simulation, too.')
+              f'and the manager had one {min(late):.1f} to {max(late):.1f} ms late. So it is in the simulation, too.')
 
 
 def main():

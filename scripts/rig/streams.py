@@ -167,17 +167,18 @@ class Alone:
 class Costs:
     """CPU time for a block, in us: a query's own, all in memory, and what is added to it where the block has to be loaded.
 
-    As many queries run at one time as there are CPUs: they share caches, and so each needs more than alone.
+    As many queries run at one time as in Table 2: they share CPUs and caches, and so each needs more than alone.
     """
     about: str
     database: str = data.TPCH
     variants: tuple = ('relevance',)
     reference: tuple = ('relevance',)
     repeat: int = 1
-    rounds: int = 5
+    rounds: int = 3
+    sessions: int = 16
 
     def guess(self, table, bandwidth):
-        return 2 * START + sum(CPU.values()) * (self.rounds + 1) * table / GB
+        return 2 * START + sum(CPU.values()) * (self.rounds + 1) * self.sessions / 2 * table / GB
 
     def measure(self, rig, variants, run, place):
         facts = data.load(rig.cluster, self.database)
@@ -187,7 +188,7 @@ class Costs:
         rig.start(facts['bytes'] * 3 // 2 // MB * MB, None, None, **rig.chunks())
         rig.prepare(self.database, VARIANTS[name].hidden)
         with contextlib.ExitStack() as stack:
-            sessions = [stack.enter_context(rig.cluster.connect(self.database, **VARIANTS[name].settings)) for _ in range(os.cpu_count())]
+            sessions = [stack.enter_context(rig.cluster.connect(self.database, **VARIANTS[name].settings)) for _ in range(self.sessions)]
             sessions[0].execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
             sessions[0].execute("SELECT pg_prewarm('lineitem')")
             for kind, sql in queries.items():

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 
 from .cluster import Failure
-from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
+from .limits import MB, ReadAhead, competitors, cpu_of_all, delays, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
 from .progress import note
 
 BLOCK = 8192
@@ -24,7 +24,7 @@ CHUNK_BLOCKS = 512          # where there is no cscan
 BACKENDS = 12 * MB          # of the memory limit, for what is neither shared memory nor page cache (as measured)
 SMALLEST_CACHE = 32 * MB    # with less, the server's own programs do not stay in memory
 CHUNK, SMALLEST_CHUNK = 4096, 512   # kB: cscan's default, which is for scale 1, and the least that does not cost CPU
-NAP = 0.002                 # seconds; a load takes about as long
+MANAGER = 'cscan abm'       # in its title
 STAT = ('scans', 'chunks_delivered', 'chunks_loaded', 'blocks_read', 'evictions', 'self_reads', 'waits', 'wait_time', 'wakeups')
 
 
@@ -124,13 +124,13 @@ class Watch:
     """While a run lasts: shows the time, keeps the largest page cache that was seen; counts from begin() on what was used.
 
     used: bytes and requests that were read, seconds of CPU, and those that others on this machine have used; how many sessions of others
-    ran or wanted to, on average; how much later than it should a process woke up (in seconds, the median); None what is not known.
+    ran or wanted to, and how long the manager waited for a CPU each time that it wanted one, on average; None what is not known.
     """
 
     def __init__(self, major, variant, limit):
         self.what, self.limit, self.page_cache = f'PostgreSQL {major}, {variant}', limit, None
         self.used = dict.fromkeys(('bytes', 'requests', 'cpu', 'cpu of others', 'others', 'late'))
-        self.others, self.late = [], []
+        self.others, self.delays = [], []
         self.stop = threading.Event()
 
     def count(self):
@@ -140,18 +140,21 @@ class Watch:
 
     def begin(self):
         self.time, self.before = time.time(), self.count()
+        self.delays.append(delays(self.limit.processes(), MANAGER))
         self.thread.start()
 
     def work(self):
         while not self.stop.wait(0.25):
             self.others.append(competitors(self.limit.processes()))
-            begin = time.perf_counter()
-            time.sleep(NAP)
-            self.late.append(time.perf_counter() - begin - NAP)
+            self.delays.append(delays(self.limit.processes(), MANAGER))
             cache = self.limit.page_cache()
             if cache is not None:
                 self.page_cache = max(self.page_cache or 0, cache)
             note(f'{self.what}: {time.time() - self.time:.0f} s')
+
+    def late(self):
+        (seconds, times), (seconds_then, times_then) = self.delays[-1], self.delays[0]
+        return (seconds - seconds_then) / (times - times_then) if times > times_then else None
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.work, daemon=True)
@@ -164,7 +167,7 @@ class Watch:
             self.used.update({name: None if value is None else value - self.before[name] for name, value in self.count().items()})
             # Without a group nobody knows who is who.
             if self.used['cpu'] is not None and self.others:
-                self.used.update(others=statistics.mean(self.others), late=statistics.median(self.late))
+                self.used.update(others=statistics.mean(self.others), late=self.late())
 
 
 class Reads:
