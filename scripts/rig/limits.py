@@ -24,7 +24,7 @@ Invariant: only processes that are started through wrap() are in the group, and 
     drop_page_cache(directory)                   the files of a directory leave the page cache
     use_free_memory()                            the machine's free memory is really there
     cpu_of_all()                                 seconds of CPU that the machine has used
-    delays(processes, title)                     (seconds that the one of these with such a title has waited for a CPU so far, how often)
+    scheduled(processes, title)                  of the one of these with such a title: seconds of CPU so far, seconds that it waited for one, how often
     competitors(processes)                       how many sessions have a process that runs or waits for a CPU, these processes left out
 """
 import mmap
@@ -291,15 +291,15 @@ def cpu_of_all():
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf('SC_CLK_TCK')
 
 
-def delays(processes, title):
+def scheduled(processes, title):
     for pid in processes:
         try:
             if title in Path(f'/proc/{pid}/cmdline').read_text():
-                _, waited, times = Path(f'/proc/{pid}/schedstat').read_text().split()
-                return int(waited) / 1e9, int(times)
+                ran, waited, times = Path(f'/proc/{pid}/schedstat').read_text().split()
+                return int(ran) / 1e9, int(waited) / 1e9, int(times)
         except OSError:                                         # it has ended, or this kernel does not count
             pass
-    return 0.0, 0
+    return 0.0, 0.0, 0
 
 
 def competitors(processes):

@@ -33,7 +33,7 @@ from .workload import POLICIES
 SIMULATOR = SCRIPTS.parent / 'test/sim/build/sim'
 ROOM_FACTOR, MAX_ROOM = 1.75, 0.875     # as in src/shared/shared.c
 LATE = 0.01
-GUESSES = {'FAST': 8.0, 'SLOW': 38.0, 'load': 0.0}      # us a block, as the simulator's own
+GUESSES = {'FAST': 8.0, 'SLOW': 38.0, 'load': 0.0, 'wait': 0.0}     # us, as the simulator's own
 
 # Of the comparison: name, the server's value, the simulator's column.
 MEASURES = (('stream s', lambda row: row['stream'], 'stream_s'),
@@ -63,7 +63,8 @@ def options(server, costs):
     numbers = {'table': server['blocks'], 'chunk': server['chunk_blocks'], 'cores': server['cores'],
                'budget': int(buffers * share), 'room': int(buffers * min(share * ROOM_FACTOR, MAX_ROOM)),
                'page-cache': server['page_cache'] // BLOCK, 'bandwidth': f'{(server["bandwidth"] or 10 ** 12) / MB:g}',
-               'fast': f'{costs["FAST"]:.3f}', 'slow': f'{costs["SLOW"]:.3f}', 'load-cpu': f'{costs["load"]:.3f}'}
+               'fast': f'{costs["FAST"]:.3f}', 'slow': f'{costs["SLOW"]:.3f}', 'load-cpu': f'{costs["load"]:.3f}',
+               'wait-cpu': f'{costs["wait"]:.1f}'}
     return [word for name, value in numbers.items() for word in (f'--{name}', str(value))]
 
 
@@ -128,6 +129,7 @@ def arguments():
     p.add_argument('--fast', type=float, metavar='US', help="CPU time of a FAST query for a block (default: from the results of 'costs')")
     p.add_argument('--slow', type=float, metavar='US', help='of a SLOW one')
     p.add_argument('--load-cpu', type=float, metavar='US', help='of loading a block')
+    p.add_argument('--wait-cpu', type=float, metavar='US', help='of a wait for a chunk')
     p.add_argument('--turns', type=int, default=9, help=f'simulate it so often, the streams up to {LATE * 1000:.0f} ms late each time but the first, '
                    'and take medians: who is a little earlier decides much (default 9)')
     p.add_argument('--plan', help='keep the plan file here, without delays')
@@ -170,7 +172,7 @@ def from_seed(a):
 
 def run(a):
     measured, queries, server, costs = from_results(a) if a.results else from_seed(a)
-    given = {'FAST': a.fast, 'SLOW': a.slow, 'load': a.load_cpu}
+    given = {'FAST': a.fast, 'SLOW': a.slow, 'load': a.load_cpu, 'wait': a.wait_cpu}
     costs = {**GUESSES, **costs, **{name: value for name, value in given.items() if value is not None}}
     with tempfile.TemporaryDirectory() as directory:
         path, other = a.plan or f'{directory}/plan.txt', f'{directory}/other.txt'

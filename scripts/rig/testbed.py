@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 
 from .cluster import Failure
-from .limits import MB, ReadAhead, competitors, cpu_of_all, delays, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
+from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, open_limit, scheduled, touch_shared_memory, use_free_memory
 from .progress import note
 
 BLOCK = 8192
@@ -130,7 +130,7 @@ class Watch:
     def __init__(self, major, variant, limit):
         self.what, self.limit, self.page_cache = f'PostgreSQL {major}, {variant}', limit, None
         self.used = dict.fromkeys(('bytes', 'requests', 'cpu', 'cpu of others', 'others', 'late'))
-        self.others, self.delays = [], []
+        self.others, self.manager = [], []
         self.stop = threading.Event()
 
     def count(self):
@@ -140,21 +140,21 @@ class Watch:
 
     def begin(self):
         self.time, self.before = time.time(), self.count()
-        self.delays.append(delays(self.limit.processes(), MANAGER))
+        self.manager.append(scheduled(self.limit.processes(), MANAGER))
         self.thread.start()
 
     def work(self):
         while not self.stop.wait(0.25):
             self.others.append(competitors(self.limit.processes()))
-            self.delays.append(delays(self.limit.processes(), MANAGER))
+            self.manager.append(scheduled(self.limit.processes(), MANAGER))
             cache = self.limit.page_cache()
             if cache is not None:
                 self.page_cache = max(self.page_cache or 0, cache)
             note(f'{self.what}: {time.time() - self.time:.0f} s')
 
     def late(self):
-        (seconds, times), (seconds_then, times_then) = self.delays[-1], self.delays[0]
-        return (seconds - seconds_then) / (times - times_then) if times > times_then else None
+        _, waited, times = (now - then for now, then in zip(self.manager[-1], self.manager[0]))
+        return waited / times if times > 0 else None
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.work, daemon=True)

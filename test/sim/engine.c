@@ -309,7 +309,7 @@ read_chunk(Sim *sim, SimStream *stream)
 	const PlanQuery *query = stream->query;
 	DiskRequest request;
 	double		work = sim_next_run(sim, stream, stream->chunk, &request) * query->block_cpu +
-		sim->config.chunk_cpu;
+		sim->config.chunk_cpu + (stream->waited ? sim->config.wait_cpu : 0);
 
 	stream->work_left = 0;
 	if (query->pause > 0 && stream->ndelivered == query->pause_after + 1)
@@ -344,7 +344,8 @@ end_wait(Sim *sim, SimStream *stream)
 static void
 deliver(Sim *sim, SimStream *stream, uint32_t chunk)
 {
-	if (stream->phase == SIM_BLOCKED || stream->phase == SIM_WAKING)
+	stream->waited = stream->phase == SIM_BLOCKED || stream->phase == SIM_WAKING;
+	if (stream->waited)
 		end_wait(sim, stream);
 	if (chunk >= stream->nchunks || has_had(stream, chunk))
 	{

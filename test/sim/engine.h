@@ -57,6 +57,7 @@ typedef struct SimConfig
 	uint64_t	stalled_after;	/* us */
 	double		load_cpu;		/* the manager's CPU time for a block (us) */
 	double		chunk_cpu;		/* a scan's CPU time for a chunk as such (us) */
+	double		wait_cpu;		/* and for having waited for it (us) */
 	int			policy;			/* a CScanPolicyId, or CSCAN_NPOLICIES: the
 								 * streams have them in turn */
 	int			ntables;
@@ -103,6 +104,7 @@ typedef struct SimStream
 	/* Its chunk. */
 	uint32_t	chunk;
 	double		work_left;		/* after a pause (us of CPU) */
+	bool		waited;			/* for it */
 
 	/* Its wait. */
 	uint64_t	since;

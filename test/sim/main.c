@@ -67,7 +67,7 @@ usage(FILE *file)
 		  "  --depth N           loads in flight (default 2)\n"
 		  "  --wake US           that a wake-up takes (default 50); --manager-wake US: the manager's (default 0)\n"
 		  "  --load-cpu US       CPU time of the manager for a block (default 0)\n"
-		  "  --chunk-cpu US      CPU time of a scan for each chunk as such (default 0)\n"
+		  "  --chunk-cpu US      CPU time of a scan for each chunk as such; --wait-cpu US: where it has waited for it (default 0)\n"
 		  "  --max-scans N       cscan.max_scans (default 128); further scans read for themselves\n"
 		  "\n"
 		  "what is printed\n"
@@ -198,7 +198,7 @@ enum
 	OPT_HELP = 256, OPT_POLICY, OPT_SEED, OPT_RUNS, OPT_WORK, OPT_STREAMS, OPT_STAGGER, OPT_QUERIES, OPT_RATE, OPT_SIZES,
 	OPT_SPEEDS, OPT_FULL, OPT_RANGES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_CHUNK,
 	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_LATENCY, OPT_SEEK, OPT_DEPTH,
-	OPT_WAKE, OPT_MANAGER_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
+	OPT_WAKE, OPT_MANAGER_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_WAIT_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
 };
 
 static const struct option long_options[] = {
@@ -237,6 +237,7 @@ static const struct option long_options[] = {
 	{"manager-wake", required_argument, NULL, OPT_MANAGER_WAKE},
 	{"load-cpu", required_argument, NULL, OPT_LOAD_CPU},
 	{"chunk-cpu", required_argument, NULL, OPT_CHUNK_CPU},
+	{"wait-cpu", required_argument, NULL, OPT_WAIT_CPU},
 	{"max-scans", required_argument, NULL, OPT_MAX_SCANS},
 	{"csv", no_argument, NULL, OPT_CSV},
 	{"kinds", no_argument, NULL, OPT_KINDS},
@@ -361,6 +362,9 @@ set_server_option(Options *options, int option, const char *name)
 			return true;
 		case OPT_CHUNK_CPU:
 			config->chunk_cpu = get_number(optarg, 0, 1e9, name);
+			return true;
+		case OPT_WAIT_CPU:
+			config->wait_cpu = get_number(optarg, 0, 1e9, name);
 			return true;
 		case OPT_MAX_SCANS:
 			config->max_scans = (int) get_number(optarg, 1, 1000000, name);

@@ -88,6 +88,23 @@ test_late_manager(void)
 	}
 }
 
+/* The last chunk's is all that shows: the others' pass while the disk reads. */
+static void
+test_wait_cpu(void)
+{
+	SimConfig	config = test_config(10, 8, CSCAN_POLICY_RELEVANCE);
+	Plan	   *plan = plan_create();
+	Sim		   *sim;
+
+	config.wait_cpu = 2000;
+	test_query(plan, 0, 0, 1000, 0, 10);
+	sim = run(&config, plan, "waits that cost CPU time");
+	is_int(latency(sim, 0), 10 * TEST_LOAD + 1000 + 2000, "a wait costs CPU time");
+	is_int((int64_t) sim->cores.busy, 10 * (1000 + 2000), "each of them does");
+	sim_free(sim);
+	plan_free(plan);
+}
+
 static void
 test_together(void)
 {
@@ -333,6 +350,7 @@ test_runs(void)
 {
 	test_alone();
 	test_late_manager();
+	test_wait_cpu();
 	test_together();
 	test_streams();
 	test_self_reads();
