@@ -21,14 +21,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import data
 from .cluster import SCRIPTS, Cluster, Failure
-from .experiments import EXPERIMENTS, point
+from .experiments import EXPERIMENTS, point, points
 from .limits import MB
 from .report import table
-from .streams import asked
+from .streams import Streams, asked
 from .testbed import BLOCK, SMALLEST_CACHE, usual_buffers, usual_chunk
-from .workload import POLICIES
+from .workload import POLICIES, AllQueries
 
 SIMULATOR = SCRIPTS.parent / 'test/sim/build/sim'
 ROOM_FACTOR, MAX_ROOM = 1.75, 0.875     # as in src/shared/shared.c
@@ -159,11 +158,17 @@ def from_results(a):
 
 def from_seed(a):
     """As scripts/bench would do it with its defaults."""
+    labels = points(a.experiment)
+    if a.point not in labels:
+        raise Failure(f'{a.experiment} has the points {"; ".join(labels)}')
+    one = labels[a.point]
+    if not isinstance(one, Streams) or isinstance(one.work, AllQueries) or one.buffers or one.pool or one.chunks or not one.limited:
+        raise Failure(f'without results the simulator cannot know the queries of {a.experiment}, or their server')
     cluster = Cluster(a.major, a.scale, 'bench')
-    facts = json.loads(cluster.loaded.read_text()).get(data.TPCH, {}) if cluster.loaded.exists() else {}
+    facts = json.loads(cluster.loaded.read_text()).get(one.database, {}) if cluster.loaded.exists() else {}
     if 'places' not in facts:
-        raise Failure(f'scripts/bench has not loaded TPC-H of scale {a.scale:g} for PostgreSQL {a.major}')
-    buffers, one = usual_buffers(a.scale), point(a.experiment, a.point)
+        raise Failure(f'scripts/bench has not loaded database {one.database} of scale {a.scale:g} for PostgreSQL {a.major}')
+    buffers = usual_buffers(a.scale)
     server = {'shared_buffers': buffers, 'buffer_share': 0.5, 'chunk_blocks': usual_chunk(a.scale) * 1024 // BLOCK,
               'page_cache': max(buffers, SMALLEST_CACHE), 'bandwidth': 200 * MB, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count(),
               'delay': one.delay * (a.scale if one.stretch else 1)}
