@@ -5,7 +5,7 @@ streams.py). They become a plan file for the simulator; each policy that was mea
 
     plan(queries, delay, late)      the text of a plan file, which test/sim/workload.h describes; streams may be late by so many seconds
     options(server, costs)          what the simulator is told of the server
-    competition(rows)               and of the machine's other work
+    competition(row)                and of the machine's other work
     drawn(name, place, seed, facts) the queries that the rig would run, as its rows have them; those of a bitmap from a BRIN index
     compare(measured, simulated)    Markdown
 """
@@ -67,12 +67,11 @@ def options(server, costs):
     return [word for name, value in numbers.items() for word in (f'--{name}', str(value))]
 
 
-def competition(rows):
-    """Who else wanted the CPUs while these were measured, and how late they were given to the manager, and so to scans that woke up."""
-    known = {'--others': [row['others'] for row in rows if row.get('others') is not None]}
-    for name in ('--wake', '--manager-wake'):
-        known[name] = [row['late'] * 1e6 for row in rows if row.get('late') is not None]
-    return [word for name, values in known.items() if values for word in (name, f'{statistics.median(values):.2f}')]
+def competition(row):
+    """Who else wanted the CPUs while this was measured, and how late they were given to the manager, and so to scans that woke up."""
+    late = row['late'] * 1e6 if row.get('late') is not None else None
+    known = {'--others': row.get('others'), '--wake': late, '--manager-wake': late}
+    return [word for name, value in known.items() if value is not None for word in (name, f'{value:.2f}')]
 
 
 def drawn(name, place, seed, facts):
@@ -129,7 +128,7 @@ def arguments():
     p.add_argument('--slow', type=float, metavar='US', help='of a SLOW one')
     p.add_argument('--load-cpu', type=float, metavar='US', help='of loading a block')
     p.add_argument('--wait-cpu', type=float, metavar='US', help='of a wait for a chunk')
-    p.add_argument('--turns', type=int, default=9, help=f'simulate it so often, the streams up to {LATE * 1000:.0f} ms late each time but the first, '
+    p.add_argument('--turns', type=int, default=9, help=f'simulate each run so often, the streams up to {LATE * 1000:.0f} ms late each time but the first, '
                    'and take medians: who is a little earlier decides much (default 9)')
     p.add_argument('--plan', help='keep the plan file here, without delays')
     words = sys.argv[1:]
@@ -148,7 +147,8 @@ def from_results(a):
     majors = {row['major'] for row in rows}
     major = a.major if a.major in majors else max(majors, default=a.major)
     rows = [row for row in rows if row['major'] == major]
-    costs = next((row['costs'] for row in rows if row['experiment'] == 'costs'), {})
+    known = [row['costs'] for row in rows if row['experiment'] == 'costs']
+    costs = {name: statistics.median(one[name] for one in known) for name in (known[0] if known else ())}
     rows = [row for row in rows if (row['experiment'], row['point']) == (a.experiment, a.point) and row['variant'] in POLICIES]
     if not rows or 'queries' not in rows[0] or None in rows[0]['queries'][0]:
         raise Failure(f'{a.results} has no row of {a.experiment} under a policy of cscan, of queries that the simulator knows')
@@ -188,8 +188,9 @@ def run(a):
             # The first as planned.
             Path(path if turn == 0 else other).write_text(plan(queries, server['delay'], [chance.uniform(0, LATE) * (turn > 0) for _ in queries]))
             for policy, rows in measured.items():
-                simulated[policy].append(simulate(policy, path if turn == 0 else other, [*words, *competition(rows), *a.more]))
-        simulated = {policy: {name: statistics.median(turn[name] for turn in turns) for name in turns[0]} for policy, turns in simulated.items()}
+                for row in rows or [{}]:            # beside what competed with that run
+                    simulated[policy].append(simulate(policy, path if turn == 0 else other, [*words, *competition(row), *a.more]))
+        simulated = {policy: {name: statistics.median(one[name] for one in all) for name in all[0]} for policy, all in simulated.items()}
     for columns in simulated.values():
         columns['cpu'] = columns['cpu_percent'] / 100 * columns['total_s'] * server['cores']
     print(f'sim {" ".join([*words, *a.more])}\n')

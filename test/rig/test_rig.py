@@ -118,6 +118,11 @@ class Simulate(unittest.TestCase):
         told = dict(zip(words[::2], words[1::2]))
         self.assertEqual((told['--budget'], told['--room'], told['--page-cache'], told['--bandwidth']), ('1792', '3136', '4096', '200'))
 
+    def test_competition(self):
+        self.assertEqual(simulate.competition({}), [])
+        self.assertEqual(simulate.competition({'others': 2.5, 'late': 0.001}),
+                         ['--others', '2.50', '--wake', '1000.00', '--manager-wake', '1000.00'])
+
     def test_compare(self):
         row = {'stream': 2.0, 'loaded': 200, 'bytes': None}
         text = simulate.compare({'normal': [row]}, {'normal': {'stream_s': 3.0, 'loads': 100, 'read_mb': 7.0}}, simulate.MEASURES)
