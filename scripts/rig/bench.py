@@ -1,6 +1,5 @@
 """scripts/bench: measures CScan under each policy against PostgreSQL's own scan, on the same server, in one run."""
 import argparse
-import math
 import os
 import platform
 import re
@@ -17,11 +16,10 @@ from .limits import MB
 from .progress import say, span
 from .report import Report, full_name
 from .results import Results
-from .testbed import SMALLEST_CACHE, Rig, Settings
+from .testbed import SMALLEST_CACHE, Rig, Settings, usual_buffers, usual_chunk
 from .workload import VARIANTS, Answers
 
 SCALES = {QUICK: 0.1, USUAL: 0.15, FULL: 1.0}
-CHUNK, SMALLEST_CHUNK = 4096, 512   # kB: cscan's default, which is for scale 1, and the least that does not cost CPU
 
 
 def own_major():
@@ -86,10 +84,9 @@ def arguments():
     a.majors = a.majors or [own_major()]
     a.scale = a.scale or SCALES[a.effort]
     a.runs = a.runs or (1 if a.effort == QUICK else None)
-    a.shared_buffers = a.shared_buffers or int(max(16, 192 * a.scale)) * MB
+    a.shared_buffers = a.shared_buffers or usual_buffers(a.scale)
     a.page_cache = a.page_cache or max(a.shared_buffers, SMALLEST_CACHE)
-    # A smaller table has as many chunks, but not too small ones.
-    a.chunk_size = min(CHUNK, max(SMALLEST_CHUNK, 2 ** int(math.log2(CHUNK * a.scale))))
+    a.chunk_size = usual_chunk(a.scale)
     if not plan_of(a):
         p.error('none of these experiments has one of these variants')
     if a.direct_io and min(a.majors) < 16:

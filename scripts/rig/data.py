@@ -4,7 +4,10 @@
     tpch     all eight tables with keys and indexes, lineitem in the order of l_shipdate
 
     load(cluster, database)    the database is there, as its SQL says, and frozen, analysed and checkpointed; returns what is known of it: scale,
-                               bytes and rows of lineitem, days: its part i of 100 of equal size is [days[i], days[i + 1])
+                               bytes and rows of lineitem, days: its part i of 100 of equal size is [days[i], days[i + 1]), and where a day begins in
+                               the table, as (block, place in the block): places[i] for days[i]
+    blocks_of(facts, begin, end, step)
+                               the blocks of what lies between two percents, as an index sees them that knows so many blocks as one
     load_pgbench(cluster, scale)
                                a new database "pgbench" with pgbench's own tables; the server must be running
     load_hot(cluster)          table "hot": the first 400 MB or so of lineitem; the server must be running; returns its bytes
@@ -34,6 +37,10 @@ FACTS = '''SELECT count(*), pg_relation_size('lineitem'),
         (percentile_disc(ARRAY(SELECT part / 100.0::float8 FROM generate_series(0, 99) part)) WITHIN GROUP (ORDER BY l_shipdate)
          || (max(l_shipdate) + 1))::text[]
     FROM lineitem'''
+PLACES = '''SELECT array_agg(coalesce(place, (pg_relation_size('lineitem') / current_setting('block_size')::int, 1)::text)::text ORDER BY number)
+    FROM unnest(%s::date[]) WITH ORDINALITY AS one (day, number)
+        LEFT JOIN (SELECT l_shipdate AS day, min(ctid)::text AS place FROM lineitem GROUP BY l_shipdate) AS first USING (day)'''
+BRIN_BLOCKS = 128           # pages_per_range of an index that does not say otherwise
 
 
 def generator(table, scale):
@@ -53,6 +60,7 @@ def load(cluster, database):
             with cluster.connect(dbname=database) as connection:
                 fill(connection, database, cluster.scale)
                 facts = dict(zip(('rows', 'bytes', 'days'), connection.execute(FACTS).fetchone()), scale=cluster.scale, sql=checksum(database))
+                facts['places'] = [json.loads(f'[{place[1:-1]}]') for place in connection.execute(PLACES, [facts['days']]).fetchone()[0]]
         finally:
             cluster.stop()
         os.sync()                               # the load did not sync, and only clean pages leave the page cache
@@ -63,8 +71,15 @@ def load(cluster, database):
 
 
 def checksum(database):
-    """Of the SQL that a database is made by: where that has changed it is made anew."""
-    return zlib.crc32(b''.join((SQL / name).read_bytes() for name in ('tables.sql', 'indexes.sql')[:1 + (database == TPCH)]))
+    """Of the SQL that a database is made by, and of what is known of it: where that has changed it is made anew."""
+    return zlib.crc32((FACTS + PLACES).encode() + b''.join((SQL / name).read_bytes() for name in ('tables.sql', 'indexes.sql')[:1 + (database == TPCH)]))
+
+
+def blocks_of(facts, begin, end, step=1):
+    """Of the table in the order of l_shipdate: from begin to end percent, as (first block, the one behind the last)."""
+    first, (end, place) = facts['places'][begin][0], facts['places'][end]
+    end += place > 1                            # rows of the day before are in that block, too
+    return first // step * step, min(-(-end // step) * step, facts['places'][100][0])
 
 
 def fill(connection, database, scale):

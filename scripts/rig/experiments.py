@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from .loadrate import LoadRate
 from .pgbench import Oltp, Overload
-from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Streams, Warm
+from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm
 from .workload import POLICIES, AllQueries, FullScans, Mix, Ranges
 
 
@@ -71,6 +71,7 @@ TABLE2 = Ranges(16, SIZES, ('FAST', 'SLOW'))
 
 EXPERIMENTS = {
     'alone': Alone('each query alone and cold, what latencies are normalised by'),
+    'costs': Costs('CPU time for a block, in memory and where it has to be loaded: what scripts/simulate has to know'),
     'table2': ordered('16 streams of 4 queries, FAST and SLOW of 1, 10, 50 and 100 %', TABLE2, variants=(*CORE, *POLICIES), reference=CORE,
                       normalised=True),
     'fast': ordered('the same with FAST queries alone', Ranges(16, SIZES), variants=(*CORE, 'relevance'), reference=CORE, normalised=True),

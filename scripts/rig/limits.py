@@ -23,6 +23,9 @@ Invariant: only processes that are started through wrap() are in the group, and 
     touch_shared_memory(limit)                   makes a server's shared memory resident and returns its size
     drop_page_cache(directory)                   the files of a directory leave the page cache
     use_free_memory()                            the machine's free memory is really there
+    cpu_of_all()                                 seconds of CPU that the machine has used
+    scheduled(processes, title)                  of the one of these with such a title: seconds of CPU so far, seconds that it waited for one, how often
+    competitors(processes)                       how many sessions have a process that runs or waits for a CPU, these processes left out
 """
 import mmap
 import os
@@ -280,6 +283,38 @@ def touch_shared_memory(limit):
         except (OSError, ValueError):                           # the process has ended, or may not be read
             continue
     return None
+
+
+def cpu_of_all():
+    """Idle and waiting for storage are left out, and what the host took."""
+    ticks = [int(number) for number in Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:8]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf('SC_CLK_TCK')
+
+
+def scheduled(processes, title):
+    for pid in processes:
+        try:
+            if title in Path(f'/proc/{pid}/cmdline').read_text():
+                ran, waited, times = Path(f'/proc/{pid}/schedstat').read_text().split()
+                return int(ran) / 1e9, int(waited) / 1e9, int(times)
+        except OSError:                                         # it has ended, or this kernel does not count
+            pass
+    return 0.0, 0.0, 0
+
+
+def competitors(processes):
+    """A session has one share of the CPUs (sched_autogroup_enabled), however many of its processes want one; a backend is one of its own."""
+    found, known = set(), {str(pid) for pid in [*processes, os.getpid()]}
+    for process in Path('/proc').glob('[0-9]*'):
+        if process.name in known:
+            continue
+        try:
+            state, _, _, session = (process / 'stat').read_text().rpartition(')')[2].split()[:4]
+        except OSError:                                         # it has ended
+            continue
+        if state == 'R':
+            found.add(session if session != '0' else process.name)
+    return len(found)
 
 
 def drop_page_cache(directory):

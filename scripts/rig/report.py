@@ -18,7 +18,7 @@ GB = 1024 ** 3
 MB = 1024 ** 2
 MEASURES = {'seconds': 'time', 'stream': 'stream', 'mean': 'mean latency', 'normal': 'normalised latency', 'FAST': 'FAST', 'SLOW': 'SLOW',
             'bytes': 'read'}
-LISTS = ('latencies', 'pairs', 'loads', 'streams')
+LISTS = ('latencies', 'pairs', 'loads', 'streams', 'queries', 'server', 'stat', 'costs')
 
 
 def table(head, rows):

@@ -8,20 +8,26 @@ An experiment, or each point of one, is an object with
                                             and the point) are what chance is drawn from
 
     Streams     streams of queries at one time         Alone    each query alone, cold: what latencies are normalised by
-    Warm        queries on a table in shared buffers
+    Warm        queries on a table in shared buffers   Costs    CPU time for a block
+
+A row of Streams says what was asked of which server, so that the simulator can be asked the same (simulate.py): "queries" has
+for each stream [kind, percent, first block, the one behind the last] of each query, "server" what it may use.
 """
+import contextlib
+import os
 import random
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from . import data
 from .cluster import DATABASE
-from .limits import MB
+from .limits import MB, scheduled
 from .progress import note
-from .testbed import Reads, Watch
+from .testbed import BLOCK, MANAGER, Reads, Watch
 from .trace import loads
-from .workload import POLICIES, VARIANTS, check_plan, query, run_streams, side_by_side
+from .workload import POLICIES, VARIANTS, check_plan, query, run_streams, side_by_side, span_of
 
 PER_BACKEND = 3 * MB // 2
 PER_RANGES = 9 * MB // 4    # with queries of several kinds and their indexes
@@ -89,9 +95,10 @@ class Streams:
                       max_connections=50 + variant.idle, **more)
             rig.prepare(self.database, variant.hidden)
             watch, reads = Watch(rig.cluster.major, name, rig.limit), Reads(rig.cluster, self.database, variant.policy)
+            delay = self.delay * (rig.cluster.scale if self.stretch else 1)
+            server = {**rig.describe(), 'bandwidth': bandwidth, 'delay': delay, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count()}
             with watch, reads:
-                result = run_streams(rig.cluster, self.database, name, plan, streams,
-                                     self.delay * (rig.cluster.scale if self.stretch else 1), rig.settings.timeout, at_start=watch.begin,
+                result = run_streams(rig.cluster, self.database, name, plan, streams, delay, rig.settings.timeout, at_start=watch.begin,
                                      chunk=rig.chunk_blocks() if self.traced else None)
             rig.cluster.stop()
             traced = {}
@@ -105,11 +112,22 @@ class Streams:
             sizes = [size for _, size, _, _ in result.latencies]
             yield {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
                    'mean': statistics.mean(latency[2] for latency in result.latencies), 'rate': reads.rate,
-                   'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling,
+                   'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling, 'stat': reads.stat,
+                   'server': server, 'queries': [[asked(one, result.plans[one.sql], facts) for one in stream] for stream in streams],
                    **watch.used, 'page_cache': watch.page_cache, 'latencies': result.latencies, 'streams': result.streams,
                    'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'],
                    **traced,
                    **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
+
+
+def asked(query, plan, facts):
+    """The blocks of a query of lineitem, which its plan makes a bitmap of, or not; None of others."""
+    if query.kind not in CPU:
+        return None
+    first, end = 0, facts['bytes'] // BLOCK
+    if query.begin is not None and 'lineitem_shipdate' in plan:
+        first, end = data.blocks_of(facts, query.begin, query.begin + query.size, data.BRIN_BLOCKS if '_brin' in plan else 1)
+    return [query.kind, query.size, first, end]
 
 
 @dataclass
@@ -143,6 +161,63 @@ class Alone:
                     rig.answers.check(f'{name} on {rig.cluster.major}', result.answers)
                     latencies += result.latencies
             yield {'variant': name, 'seconds': time.perf_counter() - begin, 'latencies': latencies}
+
+
+@dataclass
+class Costs:
+    """CPU time for a block, in us: a query's own, all in memory, and the manager's who loads it; and a scan's for a wait.
+
+    As many queries run at one time as in Table 2: they share CPUs and caches, and so each needs more than alone.
+    """
+    about: str
+    database: str = data.TPCH
+    variants: tuple = ('relevance',)
+    reference: tuple = ('relevance',)
+    repeat: int = 1
+    rounds: int = 3
+    sessions: int = 16
+
+    def guess(self, table, bandwidth):
+        return 2 * START + sum(CPU.values()) * (self.rounds + 1) * self.sessions / 2 * table / GB
+
+    def measure(self, rig, variants, run, place):
+        facts = data.load(rig.cluster, self.database)
+        blocks, name = facts['bytes'] // BLOCK, variants[0]
+        queries = {kind: span_of(kind, 0, 100, facts['days']).sql for kind in CPU}
+        begin, costs = time.perf_counter(), {}
+        rig.start(facts['bytes'] * 3 // 2 // MB * MB, None, None, **rig.chunks())
+        rig.prepare(self.database, VARIANTS[name].hidden)
+        with contextlib.ExitStack() as stack:
+            sessions = [stack.enter_context(rig.cluster.connect(self.database, **VARIANTS[name].settings)) for _ in range(self.sessions)]
+            sessions[0].execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
+            sessions[0].execute("SELECT pg_prewarm('lineitem')")
+            for kind, sql in queries.items():
+                self.cpu(rig, sessions, sql)        # finds its indexes, and what else it needs
+                costs[kind] = statistics.median(self.cpu(rig, sessions, sql) for _ in range(self.rounds)) / blocks * 1e6
+        cold = [self.cold(rig, name, queries['FAST']) for _ in range(self.rounds)]
+        costs['load'] = statistics.median(loading / read for _, loading, read, _ in cold) * 1e6
+        costs['wait'] = max(0.0, statistics.median((all - loading - costs['FAST'] * blocks / 1e6) / waits for all, loading, _, waits in cold) * 1e6)
+        rig.cluster.stop()
+        yield {'variant': name, 'seconds': time.perf_counter() - begin, 'costs': costs}
+
+    def cold(self, rig, name, sql):
+        """Seconds of CPU in all, and of them the manager's; blocks that it has read, and waits."""
+        rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache + PER_RANGES, **rig.chunks())
+        with rig.cluster.connect(self.database, **VARIANTS[name].settings) as session:
+            session.execute('SELECT count(*) FROM nation')
+            session.execute('EXPLAIN ' + sql)
+            before = scheduled(rig.limit.processes(), MANAGER)[0]
+            all = self.cpu(rig, [session], sql)
+            loading = scheduled(rig.limit.processes(), MANAGER)[0] - before
+            read, waits = session.execute('SELECT sum(blocks_read), sum(waits) FROM cscan_stat').fetchone()
+        return all, loading, float(read or 1), float(waits or 1)
+
+    def cpu(self, rig, sessions, sql):
+        """Of a session; the whole server's are divided, where they are known."""
+        with ThreadPoolExecutor(len(sessions)) as pool:
+            before, start = rig.limit.cpu(), time.perf_counter()
+            list(pool.map(lambda session: session.execute(sql).fetchall(), sessions))
+            return time.perf_counter() - start if before is None else (rig.limit.cpu() - before) / len(sessions)
 
 
 WARM = {

@@ -5,20 +5,36 @@ so that the memory limit leaves the page cache what was asked for and nothing mo
 
     Rig(cluster, settings, answers)     one cluster, its limits and settings: start(), prepare(), close()
     Watch, Reads                        what the operating system, and cscan, count while a run lasts
+    usual_buffers(scale), usual_chunk(scale)
+                                        shared_buffers in bytes and cscan.chunk_size in kB that go with a scale of TPC-H
 """
+import math
 import random
+import statistics
 import threading
 import time
 from dataclasses import dataclass
 
 from .cluster import Failure
-from .limits import MB, ReadAhead, drop_page_cache, open_limit, touch_shared_memory, use_free_memory
+from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, open_limit, scheduled, touch_shared_memory, use_free_memory
 from .progress import note
 
 BLOCK = 8192
 CHUNK_BLOCKS = 512          # where there is no cscan
 BACKENDS = 12 * MB          # of the memory limit, for what is neither shared memory nor page cache (as measured)
 SMALLEST_CACHE = 32 * MB    # with less, the server's own programs do not stay in memory
+CHUNK, SMALLEST_CHUNK = 4096, 512   # kB: cscan's default, which is for scale 1, and the least that does not cost CPU
+MANAGER = 'cscan abm'       # in its title
+STAT = ('scans', 'chunks_delivered', 'chunks_loaded', 'blocks_read', 'evictions', 'self_reads', 'waits', 'wait_time', 'wakeups')
+
+
+def usual_buffers(scale):
+    return int(max(16, 192 * scale)) * MB
+
+
+def usual_chunk(scale):
+    """A smaller table has as many chunks, but not too small ones."""
+    return min(CHUNK, max(SMALLEST_CHUNK, 2 ** int(math.log2(CHUNK * scale))))
 
 
 @dataclass
@@ -82,9 +98,18 @@ class Rig:
         return {'cscan.chunk_size': f'{kilobytes}kB'} if kilobytes and self.cscan else {}
 
     def chunk_blocks(self):
-        with self.cluster.connect() as connection:
+        with self.cluster.connect('postgres') as connection:
             row = connection.execute("SELECT setting::int FROM pg_settings WHERE name = 'cscan.chunk_size'").fetchone()
         return row[0] * 1024 // BLOCK if row else CHUNK_BLOCKS
+
+    def describe(self):
+        """What the running server may use, as the simulator has to know it; bytes, and blocks for chunks."""
+        with self.cluster.connect('postgres') as connection:
+            def one(sql):
+                return connection.execute(sql).fetchone()[0]
+            return {'shared_buffers': one("SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers'") * BLOCK,
+                    'buffer_share': float(one("SELECT current_setting('cscan.buffer_share')")) if self.cscan else 0.0,
+                    'chunk_blocks': self.chunk_blocks(), 'page_cache': self.settings.page_cache}
 
     def prepare(self, database, hidden):
         """The views of this very build; all indexes of lineitem but the hidden one, whatever an earlier run has hidden."""
@@ -98,27 +123,38 @@ class Rig:
 class Watch:
     """While a run lasts: shows the time, keeps the largest page cache that was seen; counts from begin() on what was used.
 
-    used: bytes and requests that were read, seconds of CPU; None what is not known.
+    used: bytes and requests that were read, seconds of CPU, and those that others on this machine have used; how many sessions of others
+    ran or wanted to, and how long the manager waited for a CPU each time that it wanted one, on average; None what is not known.
     """
 
     def __init__(self, major, variant, limit):
         self.what, self.limit, self.page_cache = f'PostgreSQL {major}, {variant}', limit, None
-        self.used = dict.fromkeys(('bytes', 'requests', 'cpu'))
+        self.used = dict.fromkeys(('bytes', 'requests', 'cpu', 'cpu of others', 'others', 'late'))
+        self.others, self.manager = [], []
         self.stop = threading.Event()
 
     def count(self):
-        return {'bytes': self.limit.bytes_read(), 'requests': self.limit.requests(), 'cpu': self.limit.cpu()}
+        cpu = self.limit.cpu()
+        return {'bytes': self.limit.bytes_read(), 'requests': self.limit.requests(), 'cpu': cpu,
+                'cpu of others': None if cpu is None else cpu_of_all() - cpu}
 
     def begin(self):
         self.time, self.before = time.time(), self.count()
+        self.manager.append(scheduled(self.limit.processes(), MANAGER))
         self.thread.start()
 
     def work(self):
         while not self.stop.wait(0.25):
+            self.others.append(competitors(self.limit.processes()))
+            self.manager.append(scheduled(self.limit.processes(), MANAGER))
             cache = self.limit.page_cache()
             if cache is not None:
                 self.page_cache = max(self.page_cache or 0, cache)
             note(f'{self.what}: {time.time() - self.time:.0f} s')
+
+    def late(self):
+        _, waited, times = (now - then for now, then in zip(self.manager[-1], self.manager[0]))
+        return waited / times if times > 0 else None
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.work, daemon=True)
@@ -128,20 +164,23 @@ class Watch:
         self.stop.set()
         if self.thread.is_alive():
             self.thread.join()
-            self.used = {name: None if value is None else value - self.before[name] for name, value in self.count().items()}
+            self.used.update({name: None if value is None else value - self.before[name] for name, value in self.count().items()})
+            # Without a group nobody knows who is who.
+            if self.used['cpu'] is not None and self.others:
+                self.used.update(others=statistics.mean(self.others), late=self.late())
 
 
 class Reads:
     """What cscan does under a policy while a run lasts.  Invariant: it delivers chunks, or the run was in vain.
 
     rate is in bytes a second, from the first load to the end of the run: planning and what finds the rows are left out.
-    delivered and loaded are numbers of chunks; scheduling is what the scheduler's lock was held for, in seconds, where the
-    extension counts that.  Without a policy, or a load, they are None.
+    delivered and loaded are numbers of chunks, stat is all that cscan_stat has; scheduling is what the scheduler's lock was held
+    for, in seconds, where the extension counts that.  Without a policy, or a load, they are None.
     """
 
     def __init__(self, cluster, database, policy):
         self.cluster, self.database, self.policy = cluster, database, policy
-        self.first = self.rate = self.delivered = self.loaded = self.scheduling = None
+        self.first = self.rate = self.delivered = self.loaded = self.scheduling = self.stat = None
         self.stop = threading.Event()
 
     def one(self, sql):
@@ -174,6 +213,7 @@ class Reads:
                     raise Failure(f'with policy {self.policy} no query was given a chunk by cscan')
                 if not kind and self.first:
                     self.delivered, self.loaded = self.count('chunks_delivered'), self.count('chunks_loaded')
+                    self.stat = {name: self.count(name) for name in STAT}
                     self.rate = (self.count('blocks_read') - self.first[1]) * BLOCK / (end - self.first[0])
                     if self.one("SELECT to_regclass('cscan_stat_scheduler') IS NOT NULL"):
                         self.scheduling = self.one('SELECT lock_time FROM cscan_stat_scheduler') / 1000

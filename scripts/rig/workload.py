@@ -44,7 +44,8 @@ CONDITIONS = {'FAST': "l_shipdate >= date '1994-01-01' AND l_shipdate < date '19
 class Query(NamedTuple):
     kind: str
     sql: str
-    size: int | None = None     # percent
+    size: int | None = None     # percent of the table, and where they begin
+    begin: int | None = None
 
 
 def label(kind, size):
@@ -113,7 +114,7 @@ class Mix:
 def span_of(kind, begin, end, days):
     """From begin to end percent of the ordered table."""
     where = f"l_shipdate >= date '{days[begin]}' AND l_shipdate < date '{days[end]}'"
-    return Query(kind, query(kind, where=where), end - begin)
+    return Query(kind, query(kind, where=where), end - begin, begin)
 
 
 def anywhere(kind, size, days, random):
@@ -184,6 +185,7 @@ class Result:
     latencies: list = field(default_factory=list)   # (kind, size, seconds, chunks or None)
     streams: list = field(default_factory=list)     # seconds of each, from its own start
     answers: list = field(default_factory=list)     # (sql, rows)
+    plans: dict = field(default_factory=dict)       # by SQL
 
 
 def check_plan(connection, sql, variant, expected):
@@ -191,6 +193,7 @@ def check_plan(connection, sql, variant, expected):
     plan = '\n'.join(row[0] for row in connection.execute('EXPLAIN ' + sql).fetchall())
     if not re.search(expected, plan):
         raise Failure(f'variant {variant} was expected to run {expected}, but its plan is\n{plan}\nof\n{sql}')
+    return plan
 
 
 def stop_in_the_middle(connection, number):
@@ -227,7 +230,7 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
     try:
         for connection, stream in zip(connections, streams):
             for one in stream:
-                check_plan(connection, one.sql, variant, plan)
+                result.plans[one.sql] = check_plan(connection, one.sql, variant, plan)
         kept = [stop_in_the_middle(connection, number) for number, connection in enumerate(idle)]  # noqa: F841
 
         def work(number, connection, stream):
@@ -235,7 +238,7 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
                 ready.wait()
                 stop.wait(max(0.0, begin[0] + number * delay - time.perf_counter()))
                 first = time.perf_counter()
-                for kind, sql, size in stream:
+                for kind, sql, size, _ in stream:
                     if stop.is_set():
                         return
                     start = time.perf_counter()

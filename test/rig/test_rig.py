@@ -9,11 +9,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
 
-from rig import experiments, top, trace                                     # noqa: E402
+from rig import data, experiments, simulate, streams, top, trace           # noqa: E402
 from rig.cluster import Failure                                             # noqa: E402
 from rig.report import Report                                               # noqa: E402
 from rig.results import Results                                             # noqa: E402
-from rig.workload import Mix, chunks_read, label                            # noqa: E402
+from rig.workload import Mix, chunks_read, label, span_of                   # noqa: E402
 
 DAYS = [f'day {number}' for number in range(101)]
 
@@ -78,6 +78,55 @@ class Workload(unittest.TestCase):
         scan = {'Node Type': 'Custom Scan', 'CScan Chunks Loaded': 3, 'CScan Chunks Self-Read': 1, 'Shared Read Blocks': 40}
         other = {'Node Type': 'Seq Scan', 'Shared Read Blocks': 100}
         self.assertEqual(chunks_read({'Node Type': 'Append', 'Shared Read Blocks': 140, 'Plans': [scan, other]}, 50), 6)
+
+
+class Simulate(unittest.TestCase):
+    # A table of 1,000 blocks; part i begins in block 10 i, at its first row where i is even.
+    FACTS = {'days': DAYS, 'bytes': 1000 * 8192, 'places': [[10 * part, 1 + part % 2] for part in range(100)] + [[1000, 1]]}
+
+    def test_blocks(self):
+        self.assertEqual(data.blocks_of(self.FACTS, 0, 100), (0, 1000))
+        self.assertEqual(data.blocks_of(self.FACTS, 10, 20), (100, 200))
+        self.assertEqual(data.blocks_of(self.FACTS, 11, 21), (110, 211))            # its last rows lie beside others
+        self.assertEqual(data.blocks_of(self.FACTS, 13, 26, 128), (128, 384))
+        self.assertEqual(data.blocks_of(self.FACTS, 90, 100, 128), (896, 1000))
+
+    def test_asked(self):
+        one = span_of('SLOW', 11, 21, DAYS)
+        self.assertEqual(streams.asked(one, 'Seq Scan on lineitem', self.FACTS), ['SLOW', 10, 0, 1000])
+        self.assertEqual(streams.asked(one, 'Bitmap Index Scan on lineitem_shipdate_btree', self.FACTS), ['SLOW', 10, 110, 211])
+        self.assertEqual(streams.asked(one, 'Bitmap Index Scan on lineitem_shipdate_brin', self.FACTS), ['SLOW', 10, 0, 256])
+
+    def test_plan(self):
+        text = simulate.plan([[['FAST', 100, 0, 1000], ['SLOW', 1, 128, 256]], [['SLOW', 50, 0, 512]]], 0.15)
+        self.assertEqual(text.splitlines()[1:], ['0 0.000000 fast 0 1000', '0 0.000000 slow 128 256', '1 0.150000 slow 0 512'])
+
+    def test_drawn(self):
+        """The same queries as the rig runs with that seed."""
+        queries = simulate.drawn('table2', '', 7, self.FACTS)
+        ran = experiments.point('table2', '').work.streams(self.FACTS, random.Random(7))
+        self.assertEqual([[one[:2] for one in stream] for stream in queries], [[[one.kind, one.size] for one in stream] for stream in ran])
+        for stream in queries:
+            self.assertEqual(sorted(size for _, size, _, _ in stream), [1, 10, 50, 100])
+            for _, size, first, end in stream:
+                self.assertTrue(end - first >= 10 * size and first % 128 == 0 and (end % 128 == 0 or end == 1000))
+
+    def test_options(self):
+        server = {'shared_buffers': 28 * 2 ** 20, 'buffer_share': 0.5, 'chunk_blocks': 64, 'page_cache': 2 ** 25, 'bandwidth': 200 * 2 ** 20,
+                  'blocks': 16800, 'cores': 2, 'delay': 0.15}
+        words = simulate.options(server, simulate.GUESSES)
+        told = dict(zip(words[::2], words[1::2]))
+        self.assertEqual((told['--budget'], told['--room'], told['--page-cache'], told['--bandwidth']), ('1792', '3136', '4096', '200'))
+
+    def test_competition(self):
+        self.assertEqual(simulate.competition({}), [])
+        self.assertEqual(simulate.competition({'others': 2.5, 'late': 0.001}),
+                         ['--others', '2.50', '--wake', '1000.00', '--manager-wake', '1000.00'])
+
+    def test_compare(self):
+        row = {'stream': 2.0, 'loaded': 200, 'bytes': None}
+        text = simulate.compare({'normal': [row]}, {'normal': {'stream_s': 3.0, 'loads': 100, 'read_mb': 7.0}}, simulate.MEASURES)
+        self.assertEqual([cell.strip() for cell in text.splitlines()[2].split('|')][1:-1], ['normal', '2', '3', '1.50', '200', '100', '0.50', '-', '7', '-'])
 
 
 class Resuming(unittest.TestCase):

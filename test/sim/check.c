@@ -152,7 +152,7 @@ sim_why_idle(Sim *sim)
 	bool		reads[CSCAN_NPOLICIES] = {false};
 	bool		any = false;
 
-	if (sim->nin_flight > 0 || sim->disk.nrequests > 0 || sim->running == 0)
+	if (sim->nin_flight > 0 || sim->disk.nrequests > 0 || sim->running == 0 || sim->manager_wakes)
 		return SIM_NOT_IDLE;
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{

@@ -22,6 +22,12 @@ cores_init(Cores *cores, int ncores)
 }
 
 void
+cores_add_others(Cores *cores, double others)
+{
+	cores->others = others;
+}
+
+void
 cores_free(Cores *cores)
 {
 	free(cores->jobs);
@@ -32,7 +38,9 @@ cores_free(Cores *cores)
 static double
 pace(const Cores *cores)
 {
-	return cores->njobs <= cores->ncores ? 1.0 : (double) cores->ncores / cores->njobs;
+	double		all = cores->njobs + cores->others;
+
+	return all <= cores->ncores ? 1.0 : cores->ncores / all;
 }
 
 void

@@ -8,6 +8,8 @@
  * has been there all the time would have had done: the common progress.  A job
  * ends when that has grown by the job's own work since it came.
  *
+ * There may be others, too, who have work all the time and get their share.
+ *
  * Times are in us.  A job ends at the first whole us at which its work is done.
  *
  *-------------------------------------------------------------------------
@@ -30,6 +32,7 @@ typedef struct CoresJob
 typedef struct Cores
 {
 	int			ncores;
+	double		others;			/* a mean, perhaps */
 	uint64_t	now;			/* when progress was last brought up to date */
 	double		progress;
 	double		busy;			/* core-us that have been used */
@@ -40,6 +43,7 @@ typedef struct Cores
 } Cores;
 
 extern void cores_init(Cores *cores, int ncores);
+extern void cores_add_others(Cores *cores, double others);
 extern void cores_free(Cores *cores);
 extern void cores_advance(Cores *cores, uint64_t now);
 extern void cores_add(Cores *cores, uint64_t now, int owner, double work);

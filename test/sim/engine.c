@@ -100,9 +100,14 @@ comes_before(const SimEvent *a, const SimEvent *b)
 static void
 add_event(Sim *sim, uint64_t time, SimEventKind kind, const SimStream *stream)
 {
-	SimEvent	event = {time, sim->norders++, kind, (int) (stream - sim->streams), stream->serial};
+	SimEvent	event = {time, sim->norders++, kind, CSCAN_NONE, 0};
 	size_t		i;
 
+	if (stream != NULL)
+	{
+		event.stream = (int) (stream - sim->streams);
+		event.serial = stream->serial;
+	}
 	if (sim->nevents == sim->max_events)
 	{
 		sim->max_events = sim->max_events == 0 ? 64 : 2 * sim->max_events;
@@ -304,7 +309,7 @@ read_chunk(Sim *sim, SimStream *stream)
 	const PlanQuery *query = stream->query;
 	DiskRequest request;
 	double		work = sim_next_run(sim, stream, stream->chunk, &request) * query->block_cpu +
-		sim->config.chunk_cpu;
+		sim->config.chunk_cpu + (stream->waited ? sim->config.wait_cpu : 0);
 
 	stream->work_left = 0;
 	if (query->pause > 0 && stream->ndelivered == query->pause_after + 1)
@@ -339,7 +344,8 @@ end_wait(Sim *sim, SimStream *stream)
 static void
 deliver(Sim *sim, SimStream *stream, uint32_t chunk)
 {
-	if (stream->phase == SIM_BLOCKED || stream->phase == SIM_WAKING)
+	stream->waited = stream->phase == SIM_BLOCKED || stream->phase == SIM_WAKING;
+	if (stream->waited)
 		end_wait(sim, stream);
 	if (chunk >= stream->nchunks || has_had(stream, chunk))
 	{
@@ -537,6 +543,16 @@ start_query(Sim *sim, SimStream *stream)
 	ask(sim, stream);
 }
 
+/* The manager has slept, and is to look after something. */
+void
+sim_wake_manager(Sim *sim)
+{
+	if (sim->manager_wakes)
+		return;
+	sim->manager_wakes = true;
+	add_event(sim, sim->now + sim->config.manager_wake, SIM_EVENT_MANAGER, NULL);
+}
+
 /* It can use what was loaded: it wakes up, some time. */
 void
 sim_signal(Sim *sim, SimStream *stream)
@@ -625,9 +641,9 @@ fetched(Sim *sim, SimStream *stream)
 static void
 do_event(Sim *sim, const SimEvent *event)
 {
-	SimStream  *stream = &sim->streams[event->stream];
+	SimStream  *stream = event->stream != CSCAN_NONE ? &sim->streams[event->stream] : NULL;
 
-	if (stream->serial != event->serial)
+	if (stream != NULL && stream->serial != event->serial)
 		return;
 	switch (event->kind)
 	{
@@ -648,6 +664,10 @@ do_event(Sim *sim, const SimEvent *event)
 			break;
 		case SIM_EVENT_LOOK:
 			look(sim, stream);
+			break;
+		case SIM_EVENT_MANAGER:
+			sim->manager_wakes = false;
+			sim_manager_is_awake(sim);
 			break;
 	}
 }
@@ -767,6 +787,7 @@ sim_create(const SimConfig *config, const Plan *plan)
 							config->budget);
 	cscan_pool_set_limits(sim->pool, config->budget, config->room);
 	cores_init(&sim->cores, config->cores);
+	cores_add_others(&sim->cores, config->others);
 	disk_init(&sim->disk, config->bandwidth, config->latency, config->seek);
 	if (config->page_cache >= EXTENT_BLOCKS)
 		disk_add_cache(&sim->disk, config->page_cache, config->table_blocks, config->ntables);

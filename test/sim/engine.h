@@ -42,6 +42,7 @@
 typedef struct SimConfig
 {
 	int			cores;
+	double		others;			/* processes that compete for them all the time */
 	double		bandwidth;		/* of the disk, bytes a second */
 	uint64_t	latency;		/* of a request (us) */
 	uint64_t	seek;			/* of the disk (us) */
@@ -51,10 +52,12 @@ typedef struct SimConfig
 	uint32_t	chunk_blocks;
 	int			max_scans;		/* that can be registered */
 	uint32_t	page_cache;		/* in blocks */
-	uint64_t	wake;			/* time that a wake-up takes (us) */
+	uint64_t	wake;			/* time that a wake-up takes (us), of a scan */
+	uint64_t	manager_wake;	/* and of the manager */
 	uint64_t	stalled_after;	/* us */
 	double		load_cpu;		/* the manager's CPU time for a block (us) */
 	double		chunk_cpu;		/* a scan's CPU time for a chunk as such (us) */
+	double		wait_cpu;		/* and for having waited for it (us) */
 	int			policy;			/* a CScanPolicyId, or CSCAN_NPOLICIES: the
 								 * streams have them in turn */
 	int			ntables;
@@ -101,6 +104,7 @@ typedef struct SimStream
 	/* Its chunk. */
 	uint32_t	chunk;
 	double		work_left;		/* after a pause (us of CPU) */
+	bool		waited;			/* for it */
 
 	/* Its wait. */
 	uint64_t	since;
@@ -125,7 +129,8 @@ typedef enum SimEventKind
 	SIM_EVENT_WAKE,
 	SIM_EVENT_GO_ON,			/* after a pause */
 	SIM_EVENT_STALL,
-	SIM_EVENT_LOOK				/* is it of any use to wait? */
+	SIM_EVENT_LOOK,				/* is it of any use to wait? */
+	SIM_EVENT_MANAGER			/* the manager is awake */
 } SimEventKind;
 
 typedef struct SimEvent
@@ -133,7 +138,7 @@ typedef struct SimEvent
 	uint64_t	time;
 	uint64_t	order;
 	SimEventKind kind;
-	int			stream;
+	int			stream;			/* CSCAN_NONE: of none */
 	uint64_t	serial;			/* void if the stream's is another one now */
 } SimEvent;
 
@@ -218,6 +223,8 @@ typedef struct Sim
 	int			plan_table[PLAN_MAX_TABLES * 2];	/* the other way round */
 	SimLoad    *in_flight;		/* the oldest is the first */
 	int			nin_flight;
+	bool		manager_wakes;	/* it will be awake some time */
+	bool		copying;		/* it copies what was read for the oldest load */
 	uint64_t	last_finish;
 	uint64_t	last_loaded;
 	double		block_time;		/* of storage for which somebody waited */
@@ -263,6 +270,8 @@ extern uint64_t sim_bound(const Sim *sim, bool by_end_of_scan);
 /* Between engine.c and manager.c */
 extern void sim_wrong(Sim *sim, const char *fmt,...)
 			__attribute__((format(printf, 2, 3)));
+extern void sim_wake_manager(Sim *sim);
+extern void sim_manager_is_awake(Sim *sim);
 extern void sim_signal(Sim *sim, SimStream *stream);
 extern uint32_t sim_next_run(const Sim *sim, const SimStream *stream, uint32_t chunk,
 							 DiskRequest *request);

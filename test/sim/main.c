@@ -61,13 +61,13 @@ usage(FILE *file)
 		  "  --pool CHUNKS       instead: the pool pins so many chunks, and has room for no more\n"
 		  "  --budget SIZE, --room SIZE    instead: what it pins, what it fills\n"
 		  "  --page-cache SIZE   of the kernel (default 0: none)\n"
-		  "  --cores N           (default 2)\n"
+		  "  --cores N           (default 2); --others N: processes of others that always want one (default 0)\n"
 		  "  --bandwidth MBPS    of the disk (default 200)\n"
 		  "  --latency US        of a request (default 100); --seek US: of a run that does not follow the last (default 0)\n"
 		  "  --depth N           loads in flight (default 2)\n"
-		  "  --wake US           that a wake-up takes (default 50)\n"
+		  "  --wake US           that a wake-up takes (default 50); --manager-wake US: the manager's (default 0)\n"
 		  "  --load-cpu US       CPU time of the manager for a block (default 0)\n"
-		  "  --chunk-cpu US      CPU time of a scan for each chunk as such (default 0)\n"
+		  "  --chunk-cpu US      CPU time of a scan for each chunk as such; --wait-cpu US: where it has waited for it (default 0)\n"
 		  "  --max-scans N       cscan.max_scans (default 128); further scans read for themselves\n"
 		  "\n"
 		  "what is printed\n"
@@ -197,8 +197,8 @@ enum
 {
 	OPT_HELP = 256, OPT_POLICY, OPT_SEED, OPT_RUNS, OPT_WORK, OPT_STREAMS, OPT_STAGGER, OPT_QUERIES, OPT_RATE, OPT_SIZES,
 	OPT_SPEEDS, OPT_FULL, OPT_RANGES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_CHUNK,
-	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_CORES, OPT_BANDWIDTH, OPT_LATENCY, OPT_SEEK, OPT_DEPTH,
-	OPT_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
+	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_LATENCY, OPT_SEEK, OPT_DEPTH,
+	OPT_WAKE, OPT_MANAGER_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_WAIT_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
 };
 
 static const struct option long_options[] = {
@@ -228,13 +228,16 @@ static const struct option long_options[] = {
 	{"room", required_argument, NULL, OPT_ROOM},
 	{"page-cache", required_argument, NULL, OPT_PAGE_CACHE},
 	{"cores", required_argument, NULL, OPT_CORES},
+	{"others", required_argument, NULL, OPT_OTHERS},
 	{"bandwidth", required_argument, NULL, OPT_BANDWIDTH},
 	{"latency", required_argument, NULL, OPT_LATENCY},
 	{"seek", required_argument, NULL, OPT_SEEK},
 	{"depth", required_argument, NULL, OPT_DEPTH},
 	{"wake", required_argument, NULL, OPT_WAKE},
+	{"manager-wake", required_argument, NULL, OPT_MANAGER_WAKE},
 	{"load-cpu", required_argument, NULL, OPT_LOAD_CPU},
 	{"chunk-cpu", required_argument, NULL, OPT_CHUNK_CPU},
+	{"wait-cpu", required_argument, NULL, OPT_WAIT_CPU},
 	{"max-scans", required_argument, NULL, OPT_MAX_SCANS},
 	{"csv", no_argument, NULL, OPT_CSV},
 	{"kinds", no_argument, NULL, OPT_KINDS},
@@ -333,6 +336,9 @@ set_server_option(Options *options, int option, const char *name)
 		case OPT_CORES:
 			config->cores = (int) get_number(optarg, 1, 100000, name);
 			return true;
+		case OPT_OTHERS:
+			config->others = get_number(optarg, 0, 100000, name);
+			return true;
 		case OPT_BANDWIDTH:
 			config->bandwidth = get_number(optarg, 0.001, 1e9, name) * MB;
 			return true;
@@ -348,11 +354,17 @@ set_server_option(Options *options, int option, const char *name)
 		case OPT_WAKE:
 			config->wake = (uint64_t) get_number(optarg, 0, 1e9, name);
 			return true;
+		case OPT_MANAGER_WAKE:
+			config->manager_wake = (uint64_t) get_number(optarg, 0, 1e9, name);
+			return true;
 		case OPT_LOAD_CPU:
 			config->load_cpu = get_number(optarg, 0, 1e9, name);
 			return true;
 		case OPT_CHUNK_CPU:
 			config->chunk_cpu = get_number(optarg, 0, 1e9, name);
+			return true;
+		case OPT_WAIT_CPU:
+			config->wait_cpu = get_number(optarg, 0, 1e9, name);
 			return true;
 		case OPT_MAX_SCANS:
 			config->max_scans = (int) get_number(optarg, 1, 1000000, name);

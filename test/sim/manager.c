@@ -199,7 +199,17 @@ finish_load(Sim *sim)
 static void
 copy_first(Sim *sim)
 {
+	sim->copying = true;
 	cores_add(&sim->cores, sim->now, SIM_MANAGER, sim->in_flight[0].nblocks * sim->config.load_cpu);
+}
+
+static void
+take_first(Sim *sim)
+{
+	if (sim->config.load_cpu == 0)
+		sim_load_done(sim);
+	else
+		copy_first(sim);
 }
 
 /* The disk has done with the next of the loads. */
@@ -211,19 +221,32 @@ sim_load_read(Sim *sim)
 	while (sim->in_flight[i].read)
 		i++;
 	sim->in_flight[i].read = true;
-	if (sim->config.load_cpu == 0)
-		sim_load_done(sim);
-	else if (i == 0)
-		copy_first(sim);
+	if (i > 0)
+		return;					/* it is busy with an earlier one, or wakes up for it */
+	if (sim->config.manager_wake > 0)
+		sim_wake_manager(sim);
+	else
+		take_first(sim);
+}
+
+/* It goes on with what it was waiting for, or looks whether there is anything to do. */
+void
+sim_manager_is_awake(Sim *sim)
+{
+	if (sim->nin_flight > 0 && sim->in_flight[0].read && !sim->copying)
+		take_first(sim);
+	else if (sim->nin_flight == 0)
+		sim_manage(sim);
 }
 
 /* The oldest load is complete. */
 void
 sim_load_done(Sim *sim)
 {
+	sim->copying = false;
 	finish_load(sim);
 	if (sim->nin_flight > 0 && sim->in_flight[0].read)
-		copy_first(sim);
+		take_first(sim);
 	sim_manage(sim);
 }
 
@@ -277,7 +300,9 @@ sim_manage(Sim *sim)
 void
 sim_told(Sim *sim)
 {
-	if (sim->nin_flight == 0)
+	if (sim->nin_flight == 0 && sim->config.manager_wake > 0)
+		sim_wake_manager(sim);
+	else if (sim->nin_flight == 0)
 		sim_manage(sim);
 	else
 		(void) run_scheduler(sim);

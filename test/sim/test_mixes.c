@@ -33,6 +33,9 @@ draw_server(Random *random, int policy)
 	for (int i = 0; i < config.ntables; i++)
 		config.table_blocks[i] = 1 + random_below(random, 120 * config.chunk_blocks);
 	config.check_every = 1 + random_below(random, 100);
+	config.manager_wake = random_chance(random, 25) ? random_below(random, 10000) : 0;
+	config.wait_cpu = random_chance(random, 25) ? random_below(random, 1000) : 0;
+	config.others = random_chance(random, 25) ? random_below(random, 6) : 0;
 	return config;
 }
 

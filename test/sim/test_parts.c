@@ -53,6 +53,12 @@ test_fair_shares(void)
 	ends(&cores, 3, 250, "two cores do one job no faster");
 	is_int((int64_t) cores.busy, 400, "two cores: all work was done");
 	cores_free(&cores);
+
+	cores_init(&cores, 2);
+	cores_add_others(&cores, 3);
+	cores_add(&cores, 0, 1, 100);
+	ends(&cores, 1, 200, "one beside three others on two cores has a half");
+	cores_free(&cores);
 }
 
 /* Many jobs at random: each job's share is the same, so is the sum of work. */

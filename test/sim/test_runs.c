@@ -66,6 +66,45 @@ test_alone(void)
 	}
 }
 
+/* The manager sleeps until it is told, and while nothing has been read. */
+static void
+test_late_manager(void)
+{
+	for (int depth = 1; depth <= 2; depth++)
+	{
+		SimConfig	config = test_config(10, 8, CSCAN_POLICY_RELEVANCE);
+		Plan	   *plan = plan_create();
+		Sim		   *sim;
+
+		config.depth = depth;
+		config.manager_wake = 3000;
+		test_query(plan, 0, 0, 0, 0, 10);
+		sim = run(&config, plan, "a late manager");
+		is_int(latency(sim, 0), 3000 + (depth == 1 ? 10 * (TEST_LOAD + 3000) : 10 * TEST_LOAD + 3000),
+			   "the manager wakes up late, %d in flight", depth);
+		is_int((int64_t) sim->stats.loads, 10, "its loads");
+		sim_free(sim);
+		plan_free(plan);
+	}
+}
+
+/* The last chunk's is all that shows: the others' pass while the disk reads. */
+static void
+test_wait_cpu(void)
+{
+	SimConfig	config = test_config(10, 8, CSCAN_POLICY_RELEVANCE);
+	Plan	   *plan = plan_create();
+	Sim		   *sim;
+
+	config.wait_cpu = 2000;
+	test_query(plan, 0, 0, 1000, 0, 10);
+	sim = run(&config, plan, "waits that cost CPU time");
+	is_int(latency(sim, 0), 10 * TEST_LOAD + 1000 + 2000, "a wait costs CPU time");
+	is_int((int64_t) sim->cores.busy, 10 * (1000 + 2000), "each of them does");
+	sim_free(sim);
+	plan_free(plan);
+}
+
 static void
 test_together(void)
 {
@@ -310,6 +349,8 @@ void
 test_runs(void)
 {
 	test_alone();
+	test_late_manager();
+	test_wait_cpu();
 	test_together();
 	test_streams();
 	test_self_reads();
