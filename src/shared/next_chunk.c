@@ -1,0 +1,421 @@
+/*-------------------------------------------------------------------------
+ *
+ * next_chunk.c
+ *		How a scan comes by its next chunk: it is there, or is waited for, or
+ *		the scan reads it itself.
+ *
+ * The scan trusts the shared state for speed only.  If the ABM is down, stuck
+ * or without its lock, or has done nothing for the scan for too long, the scan
+ * takes its next chunk out of the wanted set and reads it itself.
+ *
+ * What a scan finds in memory anyway it takes without the ABM, and several
+ * chunks of it at once while many wait for the scheduler's lock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/xact.h"
+
+#include "fault.h"
+#include "shared/registration.h"
+
+/* How often a waiting scan looks whether the ABM is alive (ms). */
+#define WAIT_ROUND		100
+
+/*
+ * Helpers that take no page for so long, although they do not wait for a chunk,
+ * wait for their leader to take their rows (us).
+ */
+#define HELPERS_STUCK_AFTER	10000
+
+/*
+ * Nobody waits for one chunk for longer than this before it reads it itself, be
+ * the ABM as busy as it may (us).
+ */
+#define PATIENCE		30000000
+
+/* So many of a chunk's blocks are looked up to tell whether it is in memory. */
+#define RESIDENT_SAMPLE	16
+
+/*
+ * A scan that finds its chunks in memory takes more than one at once, and at most
+ * CSCAN_MAX_AHEAD, only where more than one in so many found the scheduler's lock
+ * taken.
+ */
+#define MUCH_WAITING	64
+
+/* So many chunks to take at once next time, whatever scan it is for, and */
+static uint32 reach = 1;
+
+/* the lock's counts when that was fixed */
+static uint64 locks_then;
+static uint64 waits_then;
+
+void
+cscan_registration_count(const CScanTicket *ticket, CScanDelivery how)
+{
+	CScanInterest *interest = &cscan_pool.scans[ticket->scan];
+	CScanStats *stats = &cscan_shared->stats[interest->policy];
+
+	cscan_scans[ticket->scan].chunks_done++;
+	cscan_tables[ticket->table].chunks_delivered++;
+	stats->chunks_delivered++;
+	stats->self_reads += (how == CSCAN_SELF_READ);
+
+	/* It may have been the last one, and others may be waiting. */
+	if (interest->needed == 0)
+		ConditionVariableBroadcast(&cscan_scans[ticket->scan].cv);
+}
+
+/* Does another process of the same scan wait?  Call with the lock held. */
+static bool
+others_wait(const CScanRegistration *reg)
+{
+	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
+
+	if (reg->helper != CSCAN_NONE && interest->waiting)
+		return true;
+	for (int i = 0; i < cscan_pool.state->max_helpers && interest->nhelpers > 0; i++)
+	{
+		const CScanHelper *helper = &cscan_pool.helpers[i];
+
+		if (i != reg->helper && helper->used && helper->scan == reg->ticket.scan &&
+			helper->waiting)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The chunks that cscan_pool_take() would take one after another, as many as are
+ * to be taken at once; call with the lock held.  Chunks that several processes
+ * share out they take one by one.
+ */
+static uint32
+look_ahead(const CScanRegistration *reg, uint32 *chunks)
+{
+	int			scan = reg->ticket.scan;
+	uint32		most = cscan_scans[scan].joinable ? 1 : Max(reach, (uint32) cscan_debug_take_ahead);
+	uint32		n = 0;
+
+	if (!cscan_pool_peek(&cscan_pool, scan, &chunks[n++]))
+		return 0;
+	while (n < most)
+	{
+		uint32		chunk = chunks[n - 1];
+
+		do
+			chunk = cscan_pool_next_wanted(&cscan_pool, scan, chunk + 1);
+		while (chunk != chunks[0] && !cscan_pool_absent_for(&cscan_pool, scan, chunk));
+		if (chunk == chunks[0])
+			break;
+		chunks[n++] = chunk;
+	}
+	return n;
+}
+
+/*
+ * How many chunks to take at once next time: twice as many, or half as many.
+ * Call with the lock held.
+ */
+static void
+change_reach(void)
+{
+	const CScanLockStats *stats = &cscan_shared->lock_stats;
+
+	if ((stats->lock_waits - waits_then) * MUCH_WAITING > stats->locks - locks_then)
+		reach = Min(reach * 2, CSCAN_MAX_AHEAD);
+	else
+		reach = Max(reach / 2, 1);
+	locks_then = stats->locks;
+	waits_then = stats->lock_waits;
+}
+
+/*
+ * A scan that would have to wait looks whether its next chunk is in memory
+ * anyway, as far as a few of its blocks show.  Then there is nothing to load,
+ * and to have it pinned by another process would only cost time.  Called with
+ * the lock held, which is released in between, so that *now becomes later.
+ *
+ * While many have to wait for the lock, the scan takes more and more chunks at
+ * once, and has to come for it less often.  Those taken ahead are handed out
+ * without a look at anything.  What is no longer in memory then the scan reads
+ * itself, as it reads every page.
+ */
+static bool
+take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
+{
+	int			scan = reg->ticket.scan;
+	uint32		candidates[CSCAN_MAX_AHEAD];
+	uint32		blocks[CSCAN_MAX_AHEAD][RESIDENT_SAMPLE];
+	uint32		nblocks[CSCAN_MAX_AHEAD];
+	uint32		n = look_ahead(reg, candidates);
+	uint32		nwarm = 0;
+	uint32		taken = 0;
+	uint32		next;
+
+	if (n == 0)
+		return false;
+	for (uint32 i = 0; i < n; i++)
+		nblocks[i] = cscan_pool_sample(&cscan_pool, scan, candidates[i], blocks[i], RESIDENT_SAMPLE);
+	cscan_unlock();
+	for (bool warm = true; warm && nwarm < n; nwarm += warm)
+	{
+		for (uint32 i = 0; i < nblocks[nwarm] && warm; i++)
+			warm = cscan_in_buffers(reg->ticket.locator, blocks[nwarm][i]);
+	}
+	cscan_lock();
+	*now = cscan_now();
+
+	/* Meanwhile a load may have begun, or a helper may have taken it. */
+	if (cscan_registration_is_over(reg))
+		return false;
+	while (taken < nwarm && cscan_pool_peek(&cscan_pool, scan, &next) &&
+		   next == candidates[taken] && cscan_pool_absent_for(&cscan_pool, scan, next) &&
+		   cscan_pool_take(&cscan_pool, scan, reg->helper, *now, &next))
+		reg->ahead[taken++] = next;
+	cscan_pool_set_warm(&cscan_pool, scan, taken > 0 && !others_wait(reg));
+	change_reach();
+	if (taken == 0)
+		return false;
+
+	/* The first is handed out, and counted, by the caller. */
+	*chunk = reg->ahead[0];
+	reg->nahead = taken;
+	reg->next_ahead = 1;
+	for (uint32 i = 1; i < taken; i++)
+		cscan_registration_count(&reg->ticket, CSCAN_RESIDENT);
+	return true;
+}
+
+/*
+ * This process is about to wait for a chunk.  Meanwhile its other scans cannot go
+ * on, so nobody should wait for them, this one least of all: they are stalled
+ * until they ask again.  Call with the lock held.
+ */
+static void
+stall_others(const CScanRegistration *reg)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &cscan_registrations)
+	{
+		const CScanRegistration *other = dlist_container(CScanRegistration, node, iter.cur);
+
+		/* Helpers, here or elsewhere, may go on. */
+		if (other->helper == CSCAN_NONE && !cscan_registration_is_over(other) && other->ticket.scan != reg->ticket.scan &&
+			cscan_pool.scans[other->ticket.scan].nhelpers == 0)
+			cscan_pool_set_stalled(&cscan_pool, other->ticket.scan, true);
+	}
+}
+
+/*
+ * Is there no use in waiting, for a process that does since then?  Call with the
+ * lock held.
+ *
+ * A long wait alone is no reason.  But who waits wants a load, and if for a
+ * while none at all is completed then something is wrong, or all that the ABM
+ * has is being read, by many who share few CPUs.  So scans read for themselves
+ * then, but no more of them than the ABM would have served: one for each time
+ * that a load takes.
+ *
+ * Under a policy without a last resort (elevator) the cursor may be waiting for
+ * the slowest scan, and others have to wait with it.  When its patience has an
+ * end a scan has none left until its table's cursor has moved.
+ *
+ * Neither delay is for a parallel query's process: whom it waits for may be a scan of
+ * the same query, which waits for this process to take its rows.
+ */
+static bool
+must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
+{
+	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
+	const CScanSharedTable *table = &cscan_tables[reg->ticket.table];
+	bool		no_load = now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER;
+	bool		too_long = now > since + PATIENCE;
+
+	/* Who finds it stuck tells the others: until it moves nobody waits again. */
+	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
+		cscan_shared->abm_stuck = cscan_shared->abm_alive;
+
+	if (cscan_shared->abm_latch == NULL ||
+		cscan_pool.state->budget < reg->ticket.chunk_blocks ||
+		table->lock_state == CSCAN_TABLE_REFUSED ||
+		cscan_shared->abm_stuck == cscan_shared->abm_alive)
+		return true;
+	if (IsInParallelMode())
+		return no_load || too_long;
+	if (!cscan_policies[interest->policy]->overrides)
+	{
+		if (too_long)
+			reg->gave_up = table->chunks_loaded + 1;
+		return reg->gave_up == table->chunks_loaded + 1;
+	}
+	if (too_long)
+		return true;
+	if (!no_load || now < cscan_shared->self_read + (uint64) cscan_pool.state->load_time)
+		return false;
+	cscan_shared->self_read = now;
+	return true;
+}
+
+/*
+ * Do this scan's helpers wait for this process, which waits for a chunk that
+ * may have no room because of theirs?  Call with the lock held, again and
+ * again; *seen and *seen_at, at first 0, are kept from call to call.
+ */
+static bool
+helpers_wait(const CScanRegistration *reg, uint64 now, uint32 *seen, uint64 *seen_at)
+{
+	uint32		progress = pg_atomic_read_u32(&cscan_scans[reg->ticket.scan].progress);
+
+	if (reg->helper != CSCAN_NONE || cscan_pool.scans[reg->ticket.scan].nhelpers == 0)
+		return false;
+	if (*seen_at == 0 || progress != *seen)
+	{
+		*seen = progress;
+		*seen_at = now;
+	}
+	if (now < *seen_at + HELPERS_STUCK_AFTER)
+		return false;
+	for (int i = 0; i < cscan_pool.state->max_helpers; i++)
+	{
+		const CScanHelper *helper = &cscan_pool.helpers[i];
+
+		if (helper->used && helper->scan == reg->ticket.scan && !helper->waiting)
+			return true;
+	}
+	return false;
+}
+
+/* A scan that was stalled takes up what it has taken ahead: it counts again. */
+static void
+go_on(const CScanRegistration *reg)
+{
+	cscan_lock();
+	if (!cscan_registration_is_over(reg))
+	{
+		cscan_pool_set_stalled(&cscan_pool, reg->ticket.scan, false);
+		cscan_scans[reg->ticket.scan].last_change = cscan_now();
+	}
+	cscan_unlock();
+}
+
+CScanDelivery
+cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
+{
+	CScanSharedScan *scan = &cscan_scans[reg->ticket.scan];
+	CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
+	CScanStats *stats = &cscan_shared->stats[interest->policy];
+	CScanDelivery result;
+	uint64		began = 0;
+	uint32		seen = 0;
+	uint64		seen_at = 0;
+	long		round = WAIT_ROUND;
+
+	if (reg->next_ahead < reg->nahead)
+	{
+		/* An unlocked look: what is missed now is seen next time. */
+		if (interest->stalled)
+			go_on(reg);
+		*chunk = reg->ahead[reg->next_ahead++];
+		CSCAN_FAULT(CSCAN_FAULT_CHUNK);
+		return CSCAN_RESIDENT;
+	}
+
+	for (;;)
+	{
+		uint64		now;
+		Latch	   *latch;
+		bool		done;
+		bool		apart = false;
+		int			had;
+		int			slot;
+
+		cscan_lock();
+		if (cscan_registration_is_over(reg))
+		{
+			cscan_unlock();
+			ConditionVariableCancelSleep();
+			return reg->helper == CSCAN_NONE ? CSCAN_LOST : CSCAN_FINISHED;
+		}
+
+		/* Not before: to wait for the lock may have taken long. */
+		now = cscan_now();
+		had = reg->helper == CSCAN_NONE ? interest->in_use : cscan_pool.helpers[reg->helper].in_use;
+		slot = cscan_pool_choose(&cscan_pool, reg->ticket.scan, reg->helper, now);
+		if (slot != CSCAN_NONE)
+		{
+			CScanSlot  *s = &cscan_pool.slots[slot];
+
+			*chunk = s->chunk;
+			if (s->failed)
+				result = CSCAN_SELF_READ;
+			else if (interest->loaded_for)
+				result = CSCAN_LOADED;
+			else
+				result = CSCAN_RESIDENT;
+			done = true;
+		}
+		else if (interest->needed == 0)
+		{
+			result = CSCAN_FINISHED;
+			done = true;
+		}
+		else
+		{
+			/* Nothing is loaded for a warm scan: it has to look again. */
+			result = CSCAN_RESIDENT;
+			done = (began == 0 || interest->warm) && take_resident(reg, &now, chunk);
+
+			/*
+			 * Of that the ABM need not be told, nothing of its own has
+			 * changed.
+			 */
+			apart = done && had == CSCAN_NONE;
+			if (!done)
+			{
+				result = CSCAN_SELF_READ;
+				done = !cscan_registration_is_over(reg) &&
+					(must_read_itself(reg, now, began ? began : now) ||
+					 helpers_wait(reg, now, &seen, &seen_at)) &&
+					cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
+			}
+		}
+
+		if (done)
+		{
+			scan->last_change = now;
+			if (began != 0)
+			{
+				*waited += now - began;
+				stats->wait_time += now - began;
+			}
+			if (result != CSCAN_FINISHED)
+				cscan_registration_count(&reg->ticket, result);
+		}
+		else if (began == 0)
+		{
+			began = now;
+			stats->waits++;
+			stall_others(reg);
+		}
+		if (seen_at != 0)
+			round = HELPERS_STUCK_AFTER / 1000;
+		latch = apart ? NULL : cscan_registration_abm_to_wake();
+		cscan_unlock();
+
+		cscan_registration_wake(latch);
+		if (done)
+			break;
+
+		CSCAN_FAULT(CSCAN_FAULT_ASLEEP);
+
+		/* The first round only prepares; what came before it is seen then. */
+		ConditionVariableTimedSleep(&scan->cv, round, cscan_wait_for_chunk);
+	}
+	ConditionVariableCancelSleep();
+	CSCAN_FAULT(CSCAN_FAULT_CHUNK);
+	return result;
+}
