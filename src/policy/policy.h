@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * policy.h
- *		What a policy is: five questions.
+ *		What a policy is: the questions that it answers.
  *
  * A policy is one file with one table of functions.  The pool (pool.h) asks;
  * the policy looks and answers; it changes nothing.  Sets of slots are bitmaps
