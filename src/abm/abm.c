@@ -84,6 +84,7 @@ static uint64 last_finish;
 static double block_time;		/* see note_storage(); 0: not known yet */
 static int *read_under;			/* for each slot: the policy under which its
 								 * chunk was read, or CSCAN_NONE */
+static int *to_wake;			/* scans; see find_scans_to_wake() */
 static uint32 wait_idle;
 static int	ncpus = 1;
 static int	loads_since_tidy;
@@ -92,24 +93,34 @@ static int	loads_since_tidy;
  * Loads
  * ------------------------------------------------------------------ */
 
-/* Wake the blocked scans that can use what is in this slot.  Are there any? */
-static bool
-wake_scans(int slot)
+/*
+ * Find the blocked scans that can use what is in this slot; call with the lock
+ * held.  They are woken after it has been released: a process that is woken may
+ * take the CPU at once, and would take it from the one who has the lock.
+ */
+static int
+find_scans_to_wake(int slot)
 {
 	const CScanSlot *s = &cscan_pool.slots[slot];
-	bool		any = false;
+	int			n = 0;
 
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
 		if (cscan_pool.scans[i].table == s->table && cscan_pool.scans[i].blocked &&
 			cscan_pool_can_use(&cscan_pool, slot, i))
 		{
-			ConditionVariableSignal(&cscan_scans[i].cv);
 			cscan_shared->stats[cscan_pool.scans[i].policy].wakeups++;
-			any = true;
+			to_wake[n++] = i;
 		}
 	}
-	return any;
+	return n;
+}
+
+static void
+wake_scans(int n)
+{
+	for (int i = 0; i < n; i++)
+		ConditionVariableSignal(&cscan_scans[to_wake[i]].cv);
 }
 
 static void
@@ -164,6 +175,7 @@ finish_load(int n)
 	bool		ok;
 	uint64		now;
 	uint64		duration = 0;
+	int			nwake;
 	CScanStats *stats = &cscan_shared->stats[load.policy];
 	CScanSharedTable *table;
 
@@ -190,9 +202,11 @@ finish_load(int n)
 		read_under[load.slot] = load.policy;
 	table->chunks_loaded++;
 	table->blocks_read += blocks_read;
-	if (wake_scans(load.slot) && blocks_read > 0)
-		note_storage((double) duration / blocks_read);
+	nwake = find_scans_to_wake(load.slot);
 	cscan_unlock();
+	wake_scans(nwake);
+	if (nwake > 0 && blocks_read > 0)
+		note_storage((double) duration / blocks_read);
 	last_finish = now;
 	loads_since_tidy++;
 }
@@ -802,6 +816,7 @@ cscan_abm_main(Datum arg)
 	CreateAuxProcessResourceOwner();
 	CurrentResourceOwner = AuxProcessResourceOwner;
 	ncpus = Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
+	to_wake = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_max_scans);
 	read_under = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_pool.state->max_slots);
 	for (int i = 0; i < cscan_pool.state->max_slots; i++)
 		read_under[i] = CSCAN_NONE;
