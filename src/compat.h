@@ -18,6 +18,7 @@
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
 #include "commands/explain.h"
+#include "common/relpath.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
@@ -26,6 +27,7 @@
 #include "optimizer/planner.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
+#include "storage/fd.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "storage/smgr.h"
@@ -98,6 +100,28 @@ cscan_smgr_forget_all(void)
 	smgrcloseall();
 #else
 	smgrdestroyall();
+#endif
+}
+
+/* The name of the file of a table's main fork; 18 returns it in a struct. */
+static inline char *
+cscan_relation_path(RelFileLocator locator)
+{
+#if PG_VERSION_NUM >= 180000
+	return pstrdup(relpathperm(locator, MAIN_FORKNUM).str);
+#else
+	return relpathperm(locator, MAIN_FORKNUM);
+#endif
+}
+
+/* 16: there may be no page cache between the server and its files */
+static inline bool
+cscan_io_is_direct(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return (io_direct_flags & IO_DIRECT_DATA) != 0;
+#else
+	return false;
 #endif
 }
 

@@ -28,6 +28,7 @@ bool		cscan_enabled = true;
 int			cscan_policy = CSCAN_POLICY_RELEVANCE;
 int			cscan_chunk_size = 4096;
 double		cscan_buffer_share = 0.5;
+bool		cscan_drop_behind = false;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
 double		cscan_page_cost = 0.5;
@@ -59,6 +60,19 @@ assign_min_table_size(int newval, void *extra)
 	(void) extra;
 	if (newval != cscan_min_table_size)
 		ResetPlanCache();
+}
+
+static bool
+check_drop_behind(bool *newval, void **extra, GucSource source)
+{
+	(void) extra;
+	(void) source;
+	if (*newval && !CSCAN_HAVE_DROP_BEHIND)
+	{
+		GUC_check_errdetail("\"cscan.drop_behind\" must be off on platforms that lack posix_fadvise() or mincore().");
+		return false;
+	}
+	return true;
 }
 
 void
@@ -128,6 +142,14 @@ define_server_settings(void)
 							 PGC_SIGHUP,
 							 0,
 							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("cscan.drop_behind",
+							 "Lets the operating system forget what chunks were read from it.",
+							 "What it had in its cache before stays there.",
+							 &cscan_drop_behind,
+							 false,
+							 PGC_SIGHUP,
+							 0,
+							 check_drop_behind, NULL, NULL);
 	DefineCustomIntVariable("cscan.max_scans",
 							"Sets how many cooperative scans can be registered at one time.",
 							"A further scan takes the place of one that is idle, or runs as a plain scan.",

@@ -12,11 +12,19 @@
 
 #include "policy/policy.h"
 
+/* Can be asked, and told, what of a file is kept in the page cache. */
+#if defined(__linux__) && defined(USE_POSIX_FADVISE)
+#define CSCAN_HAVE_DROP_BEHIND	1
+#else
+#define CSCAN_HAVE_DROP_BEHIND	0
+#endif
+
 /* Settings; see cscan.c for their meaning. */
 extern bool cscan_enabled;
 extern int	cscan_policy;		/* a CScanPolicyId */
 extern int	cscan_chunk_size;	/* kB */
 extern double cscan_buffer_share;
+extern bool cscan_drop_behind;
 extern int	cscan_min_table_size;	/* kB, or -1 */
 extern int	cscan_max_scans;
 extern double cscan_page_cost;

@@ -5,6 +5,7 @@
  *
  *		abm.c			the worker: start, main loop, end
  *		loader.c		frames: start a load, finish it, let go
+ *		page_cache.c	what is said to the kernel of a table's blocks
  *		tables.c		the heavyweight locks on tables and databases
  *		neighbours.c	what other processes wait for
  *		trace.c			a record of all that is decided
@@ -32,6 +33,12 @@ extern bool cscan_loader_waited_for(int slot);
 extern bool cscan_loader_holds(int slot, Buffer buffer);
 extern void cscan_loader_tidy(void);
 extern void cscan_loader_clean_up_error(void);
+
+/* page_cache.c */
+extern void cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks);
+extern void cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, bool *there);
+extern void cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks);
+extern void cscan_page_cache_close(void);
 
 /* tables.c */
 extern void cscan_tables_init(void);

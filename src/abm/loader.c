@@ -30,22 +30,15 @@
  */
 #include "compat.h"
 
-#include <fcntl.h>
-
-#include "common/relpath.h"
 #include "storage/condition_variable.h"
-#include "storage/fd.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
 #include "abm/abm.h"
 #include "fault.h"
 
-/* Advice is given in pieces: the kernel takes no longer ones, and drops the rest. */
-#define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
-
 /* So many blocks are read before the manager looks up again. */
-#define BLOCKS_AT_ONCE	ADVICE_BLOCKS
+#define BLOCKS_AT_ONCE	(128 * 1024 / BLCKSZ)
 
 #if CSCAN_HAVE_VECTORED_IO
 typedef struct CScanRead
@@ -80,6 +73,8 @@ typedef struct CScanFrames
 	bool		failed;			/* something of it went wrong */
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
+	bool	   *cached;			/* for each block of the chunk: was it in the
+								 * page cache before?  NULL: it is all the same */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
@@ -247,68 +242,21 @@ forget_reads(CScanFrames *f)
 
 #else							/* 15, 16 */
 
-/*
- * Advice is given on a whole run of blocks, which the storage manager of these
- * versions cannot: its advice on single blocks becomes single small reads.
- */
-
-
-static File advice_file = -1;
-static RelFileLocator advice_locator;
-static BlockNumber advice_segment;
-
-static void
-close_advice_file(void)
-{
-	if (advice_file >= 0)
-		FileClose(advice_file);
-	advice_file = -1;
-}
-
-static void
-advise(RelFileLocator locator, BlockNumber first, int nblocks)
-{
-	while (nblocks > 0)
-	{
-		BlockNumber segment = first / RELSEG_SIZE;
-		int			n = Min(nblocks, (int) (RELSEG_SIZE - first % RELSEG_SIZE));
-
-		if (advice_file < 0 || segment != advice_segment ||
-			!RelFileLocatorEquals(locator, advice_locator))
-		{
-			char	   *base = relpathperm(locator, MAIN_FORKNUM);
-			char	   *path = segment == 0 ? base : psprintf("%s.%u", base, segment);
-
-			close_advice_file();
-			advice_file = PathNameOpenFile(path, O_RDONLY | PG_BINARY);
-			if (path != base)
-				pfree(path);
-			pfree(base);
-			if (advice_file < 0)
-				return;			/* reading will say what is wrong */
-			advice_locator = locator;
-			advice_segment = segment;
-		}
-
-		n = Min(n, ADVICE_BLOCKS);
-		(void) FilePrefetch(advice_file, (off_t) (first % RELSEG_SIZE) * BLCKSZ,
-							(off_t) n * BLCKSZ, WAIT_EVENT_DATA_FILE_PREFETCH);
-		first += n;
-		nblocks -= n;
-	}
-}
-
 static void
 start_reads(CScanFrames *f, bool sequential)
 {
 	CScanRange	run = {0, 0};
 
-	/* What is in shared buffers needs no advice; a look at the ends will do. */
+	/*
+	 * Advice is given on a whole run of blocks, which the storage manager of
+	 * these versions cannot: its advice on single blocks becomes single small
+	 * reads.  What is in shared buffers needs none; a look at the ends will do.
+	 */
 	while (!sequential && cscan_action_next_run(&f->load, &run))
 	{
 		if (!cscan_in_buffers(f->locator, run.first) ||
 			!cscan_in_buffers(f->locator, run.end - 1))
-			advise(f->locator, run.first, run.end - run.first);
+			cscan_page_cache_advise(f->locator, run.first, run.end - run.first);
 	}
 	f->run.first = f->run.end = 0;
 	f->next = 0;
@@ -364,6 +312,51 @@ forget_reads(CScanFrames *f)
 
 #endif
 
+/*
+ * With cscan.drop_behind the kernel need not keep what is in shared buffers
+ * now, unless it had it before: then others use it.
+ */
+static void
+look_before_reads(CScanFrames *f)
+{
+#if CSCAN_HAVE_DROP_BEHIND
+	CScanRange	run = {0, 0};
+
+	if (!cscan_drop_behind || cscan_io_is_direct())
+		return;
+	f->cached = MemoryContextAlloc(loader_context, sizeof(bool) * f->nbuffers);
+	memset(f->cached, true, sizeof(bool) * f->nbuffers);
+	while (cscan_action_next_run(&f->load, &run))
+		cscan_page_cache_ask(f->locator, run.first, run.end - run.first,
+							 &f->cached[run.first - f->base]);
+#else
+	(void) f;
+#endif
+}
+
+static void
+drop_behind(CScanFrames *f)
+{
+#if CSCAN_HAVE_DROP_BEHIND
+	int			first = 0;
+
+	if (f->cached == NULL)
+		return;
+	for (int i = 0; i <= f->nbuffers && !f->failed; i++)
+	{
+		if (i < f->nbuffers && f->states[i] == CSCAN_FRAME_READ && !f->cached[i])
+			continue;
+		if (first < i)
+			cscan_page_cache_drop(f->locator, f->base + first, i - first);
+		first = i + 1;
+	}
+	pfree(f->cached);
+	f->cached = NULL;
+#else
+	(void) f;
+#endif
+}
+
 /* Begin to load what the scheduler decided; cscan_loader_finish() must follow. */
 void
 cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
@@ -409,6 +402,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	CurrentResourceOwner = f->owner;
 	PG_TRY();
 	{
+		look_before_reads(f);
 		start_reads(f, sequential);
 	}
 	PG_CATCH();
@@ -474,6 +468,7 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 	while (cscan_loader_step(slot))
 		;
 	forget_reads(f);
+	drop_behind(f);
 	FreeAccessStrategy(f->strategy);
 	f->strategy = NULL;
 
@@ -645,8 +640,6 @@ cscan_loader_holds(int slot, Buffer buffer)
 void
 cscan_loader_tidy(void)
 {
-#if !CSCAN_HAVE_VECTORED_IO
-	close_advice_file();
-#endif
+	cscan_page_cache_close();
 	cscan_smgr_forget_all();
 }

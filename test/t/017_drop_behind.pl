@@ -1,0 +1,71 @@
+# With cscan.drop_behind the operating system does not keep a second copy of what
+# chunks have been read from it, but what it had before it keeps.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use Test::More;
+
+my $node = new_node('behind', conf => "autovacuum = off\n");
+make_table($node, 't', 100000);
+sql($node, 'VACUUM (FREEZE) t');
+my $file = $node->data_dir . '/' . sql($node, q(SELECT pg_relation_filepath('t')));
+$node->restart;
+my $size = -s $file;
+
+# What has been read from storage by this process so far, in bytes.
+sub storage_reads
+{
+	open my $io, '<', '/proc/self/io' or die "/proc/self/io: $!";
+	my ($bytes) = join('', <$io>) =~ /^read_bytes: (\d+)/m;
+	return $bytes;
+}
+
+# The share of the file that is not in the page cache; then all of it is.
+sub missing
+{
+	my $before = storage_reads();
+
+	open my $in, '<:raw', $file or die "$file: $!";
+	while (sysread $in, my $buffer, 1024 * 1024) { }
+	return (storage_reads() - $before) / $size;
+}
+
+sub forget
+{
+	system('dd', "of=$file", 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none') == 0 or die 'dd failed';
+}
+
+sub scan
+{
+	$node->restart;
+	wait_for_abm($node);
+	is(sql($node, 'SELECT count(*) FROM t'), '100000', "$_[0]: a scan");
+	cmp_ok(stat_sum($node, 'blocks_read') * 8192, '>', 0.9 * $size, "$_[0]: the worker has loaded it");
+}
+
+SKIP:
+{
+	forget();
+	skip 'the file system has no storage below a page cache', 1 if missing() < 0.9;
+
+	forget();
+	scan('off');
+	cmp_ok(missing(), '<', 0.5, 'off: the kernel keeps what was read');
+
+	$node->append_conf('postgresql.conf', 'cscan.drop_behind = on');
+	forget();
+	scan('on');
+	cmp_ok(missing(), '>', 0.8, 'on: it does not');
+
+	missing();
+	scan('on, all there before');
+	cmp_ok(missing(), '<', 0.5, 'on: it keeps what it had before');
+	nothing_left($node, 'after that', 't');
+}
+
+$node->stop;
+done_testing();
