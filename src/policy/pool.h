@@ -376,6 +376,9 @@ extern bool cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now,
 /* The manager's next step; the state is changed as if it were done. */
 extern void cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act);
 
+/* Could that be anything at all?  Otherwise the manager need not be told. */
+extern bool cscan_pool_wants_load(CScanPool *pool, uint64_t now);
+
 /*
  * The runs of blocks that are to be loaded, one at a time and in order.  *run
  * is empty at first; false if there is none left.

@@ -353,6 +353,12 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 		table->elevator = chunk + 1;
 }
 
+bool
+cscan_pool_wants_load(CScanPool *pool, uint64_t now)
+{
+	return pool->state->room_for != CSCAN_NONE || choose_query(pool, now, 0) != CSCAN_NONE;
+}
+
 void
 cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 {

@@ -20,10 +20,11 @@
 #include "pool_internal.h"
 
 /*
- * Of a set that is so small the oldest is found by looking at all of them; of a
- * larger one by walking the list, where it cannot be far.
+ * Of a set that is so small the oldest is found by looking at all of them, which
+ * is quick, as no look depends on the one before; of a larger one by walking the
+ * list, where it cannot be far.
  */
-#define FEW_SLOTS	32
+#define FEW_SLOTS	256
 
 /* ------------------------------------------------------------------
  * The index

@@ -192,15 +192,23 @@ hold(void *m)
 
 #ifdef NAIVE
 #define REBUILD		NULL
+#define WANTS_LOAD	NULL
 #define COUNT(pool)	cscan_pool_count(pool)
 #else
 #define REBUILD		rebuild
+#define WANTS_LOAD	wants_load
 #define COUNT(pool)	((void) 0)
 
 static void
 rebuild(void *m)
 {
 	cscan_pool_rebuild(m);
+}
+
+static bool
+wants_load(void *m, uint64_t now)
+{
+	return cscan_pool_wants_load(m, now);
 }
 #endif
 
@@ -290,6 +298,7 @@ const Machine MACHINE = {
 	.peek = peek,
 	.take = take,
 	.decide = decide,
+	.wants_load = WANTS_LOAD,
 	.loaded = loaded,
 	.drop = drop,
 	.useless = useless,

@@ -95,6 +95,7 @@ typedef struct Machine
 	bool		(*peek) (void *m, int scan, uint32_t *chunk);
 	bool		(*take) (void *m, int scan, int helper, uint64_t now, uint32_t *chunk);
 	MachineAction (*decide) (void *m, uint64_t now);
+	bool		(*wants_load) (void *m, uint64_t now);	/* may be NULL */
 	void		(*loaded) (void *m, int slot, uint64_t now, uint64_t duration, bool failed,
 						   bool cheap);
 	void		(*drop) (void *m, int slot);

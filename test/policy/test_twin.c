@@ -291,11 +291,14 @@ take_chunk(Twins *t, int scan)
 static void
 decide_next(Twins *t)
 {
+	bool		wants = t->machine[0]->wants_load(t->m[0], t->now);
 	MachineAction a = t->machine[0]->decide(t->m[0], t->now);
 	MachineAction b = t->machine[1]->decide(t->m[1], t->now);
 
 	t->what = "decide";
 	same(t, a.kind, b.kind);
+	t->what = "wants_load";
+	same(t, wants || a.kind == MACHINE_NOTHING, true);
 	if (memcmp(&a, &b, sizeof(a)) != 0)
 	{
 		t->what = "decide: slot";
