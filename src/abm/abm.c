@@ -328,6 +328,7 @@ let_go(int table)
 		if (cscan_pool.slots[i].table == table)
 			drop_slot(i);
 	}
+	cscan_page_cache_forget();
 	CSCAN_FAULT(CSCAN_FAULT_ABM_UNLOCK);
 	cscan_tables_unlock(table);
 }

@@ -38,7 +38,7 @@ extern void cscan_loader_clean_up_error(void);
 extern void cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks);
 extern void cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, bool *there);
 extern void cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks);
-extern void cscan_page_cache_close(void);
+extern void cscan_page_cache_forget(void);
 
 /* tables.c */
 extern void cscan_tables_init(void);

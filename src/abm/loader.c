@@ -640,6 +640,6 @@ cscan_loader_holds(int slot, Buffer buffer)
 void
 cscan_loader_tidy(void)
 {
-	cscan_page_cache_close();
+	cscan_page_cache_forget();
 	cscan_smgr_forget_all();
 }

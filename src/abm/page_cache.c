@@ -7,11 +7,11 @@
  *		cscan_page_cache_advise()	these will be read
  *		cscan_page_cache_ask()		which of these are there?
  *		cscan_page_cache_drop()		these need not be kept
- *		cscan_page_cache_close()	close the file
+ *		cscan_page_cache_forget()	close the file, and forget all answers
  *
  * The storage manager shows nobody its files, so here is one of our own, that
- * of the segment that was asked for last.  It is closed when nothing is in
- * flight (cscan_loader_tidy()), since its table may be gone.
+ * of the segment that was asked for last.  It is closed before a table's lock
+ * is released, since then the table may go.
  *
  * All of this is only advice: where the kernel, or the file, says no, nothing
  * happens, and reading the block will say what is wrong with it.
@@ -29,18 +29,34 @@
 /* Advice is given in pieces: the kernel takes no longer ones, and drops the rest. */
 #define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
 
-/* The kernel reads no further ahead than this, */
+/* The kernel reads no further ahead than this, as a rule, */
 #define AHEAD_BLOCKS	(16 * 1024 * 1024 / BLCKSZ)
 
 /* and in no larger pieces. */
 #define PIECE_BLOCKS	(2 * 1024 * 1024 / BLCKSZ)
 
+#if defined(USE_POSIX_FADVISE)
+
 static int	fd = -1;
 static RelFileLocator fd_locator;
 static BlockNumber fd_segment;
 
-void
-cscan_page_cache_close(void)
+#if CSCAN_HAVE_DROP_BEHIND
+
+/* What cscan_page_cache_ask() has found out of the blocks from ahead_first on, */
+static bool ahead[AHEAD_BLOCKS];
+static BlockNumber ahead_first;
+static RelFileLocator ahead_locator;
+
+/* and the end of what cscan_page_cache_drop() has dropped. */
+static BlockNumber run_first;
+static BlockNumber run_end;
+static RelFileLocator run_locator;
+
+#endif
+
+static void
+close_segment(void)
 {
 	if (fd >= 0)
 		CloseTransientFile(fd);
@@ -55,7 +71,7 @@ open_segment(RelFileLocator locator, BlockNumber segment)
 
 	if (fd >= 0 && segment == fd_segment && RelFileLocatorEquals(locator, fd_locator))
 		return true;
-	cscan_page_cache_close();
+	close_segment();
 	base = cscan_relation_path(locator);
 	path = segment == 0 ? base : psprintf("%s.%u", base, segment);
 	fd = OpenTransientFile(path, O_RDONLY | PG_BINARY);
@@ -83,17 +99,36 @@ open_run(RelFileLocator locator, BlockNumber first, int nblocks, off_t *offset)
 	return Min(nblocks, (int) (RELSEG_SIZE - place));
 }
 
+#endif							/* USE_POSIX_FADVISE */
+
+/*
+ * What was found out about a table holds as long as nobody else reads it, or
+ * so: it is forgotten when the scans that it was found out for have gone.
+ */
+void
+cscan_page_cache_forget(void)
+{
+#if defined(USE_POSIX_FADVISE)
+	close_segment();
+#endif
+#if CSCAN_HAVE_DROP_BEHIND
+	memset(&ahead_locator, 0, sizeof(ahead_locator));
+	memset(&run_locator, 0, sizeof(run_locator));
+#endif
+}
+
 void
 cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks)
 {
-#if defined(USE_POSIX_FADVISE) && defined(POSIX_FADV_WILLNEED)
+#if defined(USE_POSIX_FADVISE)
 	while (nblocks > 0)
 	{
 		off_t		offset;
-		int			n = Min(open_run(locator, first, nblocks, &offset), ADVICE_BLOCKS);
+		int			n = open_run(locator, first, nblocks, &offset);
 
 		if (n == 0)
 			return;
+		n = Min(n, ADVICE_BLOCKS);
 		(void) posix_fadvise(fd, offset, (off_t) n * BLCKSZ, POSIX_FADV_WILLNEED);
 		first += n;
 		nblocks -= n;
@@ -121,13 +156,14 @@ ask_kernel(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
 	while (nblocks > 0)
 	{
 		off_t		offset;
-		int			n = Min(open_run(locator, first, nblocks, &offset), most);
+		int			n = open_run(locator, first, nblocks, &offset);
 		off_t		before;
 		size_t		length;
 		char	   *map;
 
 		if (n == 0)
 			return;
+		n = Min(n, most);
 		before = offset % page_size;
 		length = before + (size_t) n * BLCKSZ;
 		map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, offset - before);
@@ -162,9 +198,6 @@ ask_kernel(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
 void
 cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
 {
-	static bool ahead[AHEAD_BLOCKS];
-	static BlockNumber ahead_first;
-	static RelFileLocator ahead_locator;
 	int			known = 0;
 	int			left;
 
@@ -188,10 +221,6 @@ cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, boo
 void
 cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks)
 {
-	static BlockNumber run_first;
-	static BlockNumber run_end;
-	static RelFileLocator run_locator;
-
 	if (!RelFileLocatorEquals(locator, run_locator) || first != run_end)
 		run_first = first;
 	run_end = first + nblocks;

@@ -376,7 +376,10 @@ extern bool cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now,
 /* The manager's next step; the state is changed as if it were done. */
 extern void cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act);
 
-/* Could that be anything at all?  Otherwise the manager need not be told. */
+/*
+ * Could that be anything at all?  If not, it would do nothing, and the manager
+ * need not be told of what has changed.
+ */
 extern bool cscan_pool_wants_load(CScanPool *pool, uint64_t now);
 
 /*

@@ -353,9 +353,15 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 		table->elevator = chunk + 1;
 }
 
+/* Where scans take their chunks in order, to find out takes as long as to decide. */
 bool
 cscan_pool_wants_load(CScanPool *pool, uint64_t now)
 {
+	for (int p = 0; p < CSCAN_NPOLICIES; p++)
+	{
+		if (cscan_policies[p]->in_order && any_of_policy(pool, p))
+			return true;
+	}
 	return pool->state->room_for != CSCAN_NONE || choose_query(pool, now, 0) != CSCAN_NONE;
 }
 

@@ -405,11 +405,11 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 			round = HELPERS_STUCK_AFTER / 1000;
 
 		/*
-		 * Nor if there is nothing to load for anybody.  What follows from a
-		 * chunk's end otherwise, a pin that has become useless, can wait; but
-		 * who waits has to see that the ABM is alive.
+		 * The ABM need not be told either if there is nothing to load for
+		 * anybody.  A pin that has become useless it finds by itself; but who
+		 * waits has to see that it is alive.
 		 */
-		if (done && !apart)
+		if (done && !apart && cscan_shared->abm_idle)
 			apart = !cscan_pool_wants_load(&cscan_pool, now);
 		latch = apart ? NULL : cscan_registration_abm_to_wake();
 		cscan_unlock();

@@ -291,7 +291,7 @@ take_chunk(Twins *t, int scan)
 static void
 decide_next(Twins *t)
 {
-	bool		wants = t->machine[0]->wants_load(t->m[0], t->now);
+	bool		wants = t->machine[1]->wants_load(t->m[1], t->now);
 	MachineAction a = t->machine[0]->decide(t->m[0], t->now);
 	MachineAction b = t->machine[1]->decide(t->m[1], t->now);
 

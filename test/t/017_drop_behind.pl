@@ -9,6 +9,8 @@ use lib $FindBin::RealBin;
 use CScanTest;
 use Test::More;
 
+plan skip_all => 'cscan.drop_behind needs Linux' if $^O ne 'linux';
+
 my $node = new_node('behind', conf => "autovacuum = off\n");
 make_table($node, 't', 100000);
 sql($node, 'VACUUM (FREEZE) t');
