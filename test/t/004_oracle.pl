@@ -390,7 +390,7 @@ sub change
 
 sub maintain
 {
-	my $t = any(qw(a b p0 p1 r0 r5 s));
+	my $t = any(qw(a b f p0 p1 r0 r5 s));
 	my $grown = any(qw(a b p r));
 	my $most = 2 * $rows;
 
@@ -401,7 +401,7 @@ sub maintain
 		"CREATE INDEX IF NOT EXISTS extra ON $t (k); DROP INDEX IF EXISTS extra", 'DROP INDEX IF EXISTS later; CREATE INDEX CONCURRENTLY later ON b (v); DROP INDEX IF EXISTS later',
 		"ALTER TABLE b ADD COLUMN IF NOT EXISTS extra int DEFAULT 5; ALTER TABLE b DROP COLUMN IF EXISTS extra",
 		'TRUNCATE s; INSERT INTO s SELECT g, g % 100, g * 7 % 1000, $$again$$ FROM generate_series(1, 200) g',
-		'VACUUM FULL s', 'VACUUM FULL b', 'ALTER TABLE b ALTER COLUMN filler SET STORAGE EXTERNAL', 'CHECKPOINT',
+		'VACUUM FULL s', 'VACUUM FULL b', 'VACUUM FULL f', 'ALTER TABLE b ALTER COLUMN filler SET STORAGE EXTERNAL', 'CHECKPOINT',
 		"CREATE TABLE side AS SELECT * FROM b WHERE k < 30; SELECT count(*) FROM side; TRUNCATE side; SELECT count(*) FROM side; DROP TABLE side");
 }
 
