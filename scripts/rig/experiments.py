@@ -12,7 +12,8 @@ every run and for every variant.  PAPER are those of the evidence: scripts/bench
                               those of the variants that it has
     measure(rig, name, point, variants, run)
                               yields rows
-    TARGETS                   (experiment, point, variant, reference) -> {measure: at most this ratio to the reference, or AtLeast}
+    TARGETS                   (experiment, point, variant, reference) -> {measure: at most this ratio to the reference, or AtLeast, or
+                              one for each major}; without a reference it is the measure itself
 """
 from dataclasses import dataclass
 
@@ -128,6 +129,11 @@ TARGETS = {
     ('fast', '', 'relevance', '*'): {'stream': 0.6, 'bytes': 0.7},
     ('overload', '', 'relevance', '*'): {'throughput': AtLeast(1.6), 'p95': 0.4},
     ('oltp', 'beside', 'relevance', '*'): {'tps': AtLeast(1.0)},
+    ('load-rate', '', 'relevance', 'fio'): {'rate': {17: AtLeast(0.5), 18: AtLeast(0.75)}},
+    ('load-rate', '', 'relevance', 'pg_prewarm'): {'rate': {15: AtLeast(1.5)}},
+    ('pbm', '8', 'relevance', None): {'per byte': 0.30},
+    ('pbm', '16', 'relevance', None): {'per byte': 0.20},
+    ('pbm', '32', 'relevance', None): {'per byte': 0.14},
     ('fast10', '', 'relevance', 'postgres'): {'mean': 0.85, 'seconds': 0.95, 'bytes': 0.95},
     ('fast10', '', 'elevator', 'postgres'): {'mean': 0.85, 'seconds': 0.95, 'bytes': 0.95},
     ('mix10', '', 'relevance', 'postgres'): {'FAST': 0.6, 'seconds': 0.85, 'bytes': 0.8},

@@ -207,13 +207,16 @@ class Report:
             for (of, where, variant, reference), targets in TARGETS.items():
                 named = self.reference(major, experiment, place) if reference == '*' else reference
                 for measure, wanted in targets.items() if (of, where) == (experiment, place) else ():
-                    ratio = self.ratio(major, experiment, place, variant, named, measure)
-                    if ratio is not None:
+                    if isinstance(wanted, dict):
+                        wanted = wanted.get(major)
+                    ratio = (self.ratio(major, experiment, place, variant, named, measure) if named else
+                             self.median(major, experiment, place, variant, measure))
+                    if ratio is not None and wanted is not None:
                         least = isinstance(wanted, AtLeast)
-                        rows.append([major, full_name(experiment, place), variant, named, MEASURES.get(measure, measure),
+                        rows.append([major, full_name(experiment, place), variant, named or '-', MEASURES.get(measure, measure),
                                      f'at {"least" if least else "most"} {wanted:.2f}', f'{ratio:.3f}',
                                      'met' if (ratio >= wanted if least else ratio <= wanted) else 'MISSED'])
-        return table(['PostgreSQL', 'experiment', 'scans', 'x of', 'measure', 'wanted x', 'measured x', ''], rows) if rows else ''
+        return table(['PostgreSQL', 'experiment', 'scans', 'x of', 'measure', 'wanted', 'measured', ''], rows) if rows else ''
 
     def tables(self):
         """(what it says, table)"""

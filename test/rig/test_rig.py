@@ -160,6 +160,15 @@ class Tables(unittest.TestCase):
         self.assertIn('| F-01', report.types_table())
         self.assertIn('*machine none*', report.markdown())
 
+    def test_targets_without_a_reference_and_for_one_major(self):
+        rows = [{'major': major, 'experiment': 'load-rate', 'point': '', 'run': 1, 'variant': variant, 'seconds': 1.0, 'rate': rate}
+                for major in (15, 17) for variant, rate in (('fio', 100.0), ('pg_prewarm', 20.0), ('relevance', 60.0))]
+        rows.append({'major': 17, 'experiment': 'pbm', 'point': '16', 'run': 1, 'variant': 'relevance', 'seconds': 1.0, 'bytes': 25.0, 'processed': 100.0})
+        found = [[cell.strip() for cell in line.split('|')[1:-1]] for line in Report({}, rows).targets_table().splitlines()[2:]]
+        self.assertEqual([(line[0], line[3], line[-3], line[-2], line[-1]) for line in found],
+                         [('15', 'pg_prewarm', 'at least 1.50', '3.000', 'met'), ('17', 'fio', 'at least 0.50', '0.600', 'met'),
+                          ('17', '-', 'at most 0.20', '0.250', 'MISSED')])
+
 
 class Experiments(unittest.TestCase):
     def test_points(self):
