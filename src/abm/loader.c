@@ -74,7 +74,8 @@ typedef struct CScanFrames
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
 	bool	   *cached;			/* for each block of the chunk: was it in the
-								 * page cache before?  NULL: it is all the same */
+								 * page cache before?  NULL: it is all the
+								 * same */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
@@ -250,7 +251,8 @@ start_reads(CScanFrames *f, bool sequential)
 	/*
 	 * Advice is given on a whole run of blocks, which the storage manager of
 	 * these versions cannot: its advice on single blocks becomes single small
-	 * reads.  What is in shared buffers needs none; a look at the ends will do.
+	 * reads.  What is in shared buffers needs none; a look at the ends will
+	 * do.
 	 */
 	while (!sequential && cscan_action_next_run(&f->load, &run))
 	{

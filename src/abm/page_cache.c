@@ -149,7 +149,10 @@ ask_kernel(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
 	unsigned char pages[256];
 	int			page_size = (int) sysconf(_SC_PAGESIZE);
 
-	/* A map begins where a page of the machine does, perhaps before the block. */
+	/*
+	 * A map begins where a page of the machine does, perhaps before the
+	 * block.
+	 */
 	int			most = ((int) sizeof(pages) - 1) * page_size / BLCKSZ;
 
 	memset(there, true, sizeof(bool) * nblocks);
@@ -193,7 +196,7 @@ ask_kernel(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
  * of it in the page cache?  What cannot be told is said to be there.
  *
  * What the kernel reads ahead of our own reads does not count.  So what comes
- * next is asked for now, and the answer kept until it is wanted, or not.
+ * next is asked for now, and the answer kept.
  */
 void
 cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
