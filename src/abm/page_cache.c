@@ -195,8 +195,9 @@ ask_kernel(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
  * Sets there[] for each of the blocks, which are about to be read: is any part
  * of it in the page cache?  What cannot be told is said to be there.
  *
- * What the kernel reads ahead of our own reads does not count.  So what comes
- * next is asked for now, and the answer kept.
+ * What the kernel reads ahead of our own reads does not count.  So the blocks that
+ * follow are looked up at the same time, before it can read them; ahead[] has the
+ * answers for the load that comes next.
  */
 void
 cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
