@@ -49,7 +49,7 @@ typedef enum CScanFaultPlace
 	CSCAN_FAULT_ABM_START_LOAD, /* it has decided on a load */
 	CSCAN_FAULT_ABM_READ,		/* in the middle of a load: what reads meets */
 	CSCAN_FAULT_ABM_LOADED,		/* a load is complete, and nobody knows */
-	CSCAN_FAULT_ABM_DROP,		/* before it drops a chunk */
+	CSCAN_FAULT_ABM_DROP,		/* before it lets go of a chunk's frames */
 	CSCAN_FAULT_ABM_UNLOCK		/* chunks are dropped, the lock is held */
 } CScanFaultPlace;
 

@@ -104,10 +104,10 @@ find_scans_to_wake(int slot)
 	const CScanSlot *s = &cscan_pool.slots[slot];
 	int			n = 0;
 
-	for (int i = 0; i < cscan_max_scans; i++)
+	for (int i = cscan_pool_scan_of(&cscan_pool, s->table, 0); i != CSCAN_NONE;
+		 i = cscan_pool_scan_of(&cscan_pool, s->table, i + 1))
 	{
-		if (cscan_pool.scans[i].table == s->table && cscan_pool.scans[i].blocked &&
-			cscan_pool_can_use(&cscan_pool, slot, i))
+		if (cscan_pool.scans[i].blocked && cscan_pool_can_use(&cscan_pool, slot, i))
 		{
 			cscan_shared->stats[cscan_pool.scans[i].policy].wakeups++;
 			to_wake[n++] = i;
@@ -126,11 +126,9 @@ wake_scans(int n)
 static void
 wake_table(int table)
 {
-	for (int i = 0; i < cscan_max_scans; i++)
-	{
-		if (cscan_pool.scans[i].table == table)
-			ConditionVariableBroadcast(&cscan_scans[i].cv);
-	}
+	for (int i = cscan_pool_scan_of(&cscan_pool, table, 0); i != CSCAN_NONE;
+		 i = cscan_pool_scan_of(&cscan_pool, table, i + 1))
+		ConditionVariableBroadcast(&cscan_scans[i].cv);
 }
 
 static void
@@ -166,13 +164,17 @@ storage_is_fast(void)
 	return block_time > 0 && block_time < FAST_BLOCK_TIME;
 }
 
-/* Finish the load at that place of in_flight[]. */
-static void
+/*
+ * Finish the load at that place of in_flight[].  Returns whether something else
+ * may be to be done now.
+ */
+static bool
 finish_load(int n)
 {
 	CScanLoadInFlight load = in_flight[n];
 	uint32		blocks_read;
 	bool		ok;
+	bool		more;
 	uint64		now;
 	uint64		duration = 0;
 	int			nwake;
@@ -203,12 +205,14 @@ finish_load(int n)
 	table->chunks_loaded++;
 	table->blocks_read += blocks_read;
 	nwake = find_scans_to_wake(load.slot);
+	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
 	cscan_unlock();
 	wake_scans(nwake);
 	if (nwake > 0 && blocks_read > 0)
 		note_storage((double) duration / blocks_read);
 	last_finish = now;
 	loads_since_tidy++;
+	return more;
 }
 
 /* Wait for whatever is in flight of that slot (CSCAN_NONE: of all). */
@@ -218,34 +222,41 @@ finish_loads_of(int slot)
 	for (int i = nin_flight; i-- > 0;)
 	{
 		if (slot == CSCAN_NONE || in_flight[i].slot == slot)
-			finish_load(i);
+			(void) finish_load(i);
 	}
+}
+
+/* The slot has been forgotten. */
+static void
+let_frames_go(int slot)
+{
+	CSCAN_FAULT(CSCAN_FAULT_ABM_DROP);
+	cscan_loader_release(slot);
+	read_under[slot] = CSCAN_NONE;
 }
 
 /* Forget a slot and let go of its frames. */
 static void
 drop_slot(int slot)
 {
-	CSCAN_FAULT(CSCAN_FAULT_ABM_DROP);
 	finish_loads_of(slot);
 	cscan_lock();
 	cscan_pool_drop(&cscan_pool, slot);
 	cscan_shared->abm_idle = false;
 	cscan_unlock();
-	cscan_loader_release(slot);
-	read_under[slot] = CSCAN_NONE;
+	let_frames_go(slot);
 }
 
 /*
  * Do what the scheduler says, until enough is in flight or nothing is to be
- * done.  Returns whether anything was done.
+ * done.
  */
-static bool
+static void
 run_scheduler(void)
 {
-	bool		worked = false;
+	bool		idle = false;
 
-	while (nin_flight < LOADS_IN_FLIGHT)
+	while (nin_flight < LOADS_IN_FLIGHT && !idle)
 	{
 		CScanAction act;
 		uint64		now;
@@ -258,24 +269,22 @@ run_scheduler(void)
 			cscan_shared->stats[cscan_pool.scans[act.scan].policy].evictions++;
 		cscan_shared->abm_alive = now;
 
-		/* From now on a scan that changes something must set the latch. */
-		cscan_shared->abm_idle = (act.kind == CSCAN_ACT_NOTHING);
+		/*
+		 * Mostly one load is all that is to be done.  From then on a scan
+		 * that changes something must set the latch.
+		 */
+		idle = act.kind == CSCAN_ACT_NOTHING ||
+			(act.kind == CSCAN_ACT_LOAD && !cscan_pool_wants_load(&cscan_pool, now));
+		cscan_shared->abm_idle = idle;
 		cscan_unlock();
 
-		if (act.kind == CSCAN_ACT_NOTHING)
-			break;
-		worked = true;
 		if (act.kind == CSCAN_ACT_EVICT)
-		{
-			cscan_loader_release(act.slot);
-			read_under[act.slot] = CSCAN_NONE;
-		}
+			let_frames_go(act.slot);
 		else if (act.kind == CSCAN_ACT_UNPIN)
 			cscan_loader_unpin(act.slot, true);
-		else
+		else if (act.kind == CSCAN_ACT_LOAD)
 			start_load(&act, now);
 	}
-	return worked;
 }
 
 /* ------------------------------------------------------------------
@@ -292,18 +301,18 @@ set_lock_state(int table, CScanLockState state)
 
 /*
  * Is there a scan of it that is not stalled, or that has gone on a short while
- * ago?  Call with the lock held.
+ * ago?  Call with the lock held to be sure.
  */
 static bool
 has_active_scan(int table)
 {
 	uint64		now = cscan_now();
 
-	for (int i = 0; i < cscan_max_scans; i++)
+	for (int i = cscan_pool_scan_of(&cscan_pool, table, 0); i != CSCAN_NONE;
+		 i = cscan_pool_scan_of(&cscan_pool, table, i + 1))
 	{
-		if (cscan_pool.scans[i].table == table &&
-			(!cscan_pool.scans[i].stalled ||
-			 now < cscan_scans[i].last_change + CSCAN_STALLED_AFTER))
+		if (!cscan_pool.scans[i].stalled ||
+			now < cscan_scans[i].last_change + CSCAN_STALLED_AFTER)
 			return true;
 	}
 	return false;
@@ -406,6 +415,27 @@ yield_table(int table)
 	let_go(table);
 }
 
+/*
+ * May there be something to do for it?  An unlocked look, since hardly ever is
+ * there anything: what is missed now is seen next time.
+ */
+static bool
+needs_care(int table, uint64 now)
+{
+	if (!cscan_pool.tables[table].used)
+		return false;
+	switch (cscan_tables[table].lock_state)
+	{
+		case CSCAN_TABLE_LOCKED:
+			return !has_active_scan(table);
+		case CSCAN_TABLE_REFUSED:
+			return cscan_pool.tables[table].nscans == 0 ||
+				now > cscan_tables[table].refused_at + RETRY_LOCK_AFTER;
+		default:
+			return true;
+	}
+}
+
 /* Take the locks of new tables, let go of those that nobody scans. */
 static void
 look_after_tables(void)
@@ -418,8 +448,7 @@ look_after_tables(void)
 		bool		wanted;
 		bool		active;
 
-		/* An unlocked look: what is missed now is seen next time. */
-		if (!cscan_pool.tables[i].used)
+		if (!needs_care(i, now))
 			continue;
 
 		cscan_lock();
@@ -556,51 +585,42 @@ shrink_pool(void)
 	}
 }
 
-/* Chunks that go as soon as nobody wants them have been evicted like others. */
+/*
+ * Drop what goes as soon as nobody wants it, unpin what else nobody wants any
+ * more, pin what is wanted again.
+ */
 static void
-drop_useless(void)
+let_slots_follow_wants(void)
 {
 	for (;;)
 	{
-		int			slot;
+		int			useless;
+		int			unwanted = CSCAN_NONE;
+		int			wanted = CSCAN_NONE;
 
 		cscan_lock();
-		slot = cscan_pool_useless(&cscan_pool);
-		if (slot != CSCAN_NONE && read_under[slot] != CSCAN_NONE)
-			cscan_shared->stats[read_under[slot]].evictions++;
+		useless = cscan_pool_useless(&cscan_pool);
+		if (useless == CSCAN_NONE)
+			unwanted = cscan_pool_release(&cscan_pool);
+		else
+		{
+			/* Those that were read have been evicted like others. */
+			if (read_under[useless] != CSCAN_NONE)
+				cscan_shared->stats[read_under[useless]].evictions++;
+			cscan_pool_drop(&cscan_pool, useless);
+		}
+		if (useless == CSCAN_NONE && unwanted == CSCAN_NONE)
+			wanted = cscan_pool_hold(&cscan_pool);
 		cscan_unlock();
-		if (slot == CSCAN_NONE)
-			break;
-		drop_slot(slot);
-	}
-}
 
-/* Unpin what nobody wants any more, pin what is wanted again. */
-static void
-let_pins_follow_wants(void)
-{
-	for (;;)
-	{
-		int			slot;
-
-		cscan_lock();
-		slot = cscan_pool_release(&cscan_pool);
-		cscan_unlock();
-		if (slot == CSCAN_NONE)
+		if (useless != CSCAN_NONE)
+			let_frames_go(useless);
+		else if (unwanted != CSCAN_NONE)
+			cscan_loader_unpin(unwanted, false);
+		else if (wanted == CSCAN_NONE)
 			break;
-		cscan_loader_unpin(slot, false);
-	}
-	for (;;)
-	{
-		int			slot;
-
-		cscan_lock();
-		slot = cscan_pool_hold(&cscan_pool);
-		cscan_unlock();
-		if (slot == CSCAN_NONE)
-			break;
-		if (!cscan_loader_repin(slot))
-			drop_slot(slot);
+		else if (!cscan_loader_repin(wanted))
+			drop_slot(wanted);
 	}
 }
 
@@ -728,7 +748,6 @@ main_loop(void)
 	for (;;)
 	{
 		uint64		now;
-		bool		worked = false;
 
 		ResetLatch(MyLatch);
 
@@ -749,8 +768,7 @@ main_loop(void)
 		if (told || now >= last_look + LOOK_TIME)
 		{
 			look_after_tables();
-			drop_useless();
-			let_pins_follow_wants();
+			let_slots_follow_wants();
 			last_look = now;
 			told = true;
 		}
@@ -772,21 +790,16 @@ main_loop(void)
 
 		/* What the ABM itself has changed it need not be told. */
 		if (told || !cscan_shared->abm_idle)
-			worked = run_scheduler();
+			run_scheduler();
 		if (nin_flight > 0)
 		{
 			/* Somebody may need the next one before this one is complete. */
 			while (cscan_loader_step(in_flight[0].slot))
 			{
 				if (!cscan_shared->abm_idle)
-					(void) run_scheduler();
+					run_scheduler();
 			}
-			finish_load(0);
-			worked = true;
-		}
-		if (worked)
-		{
-			told = true;
+			told = finish_load(0);
 			continue;
 		}
 

@@ -507,6 +507,12 @@ cscan_pool_wants(const CScanPool *pool, int scan, uint32_t chunk)
 	return chunk < pool->scans[scan].nchunks && cscan_set_has(WANTED(pool, scan), chunk);
 }
 
+int
+cscan_pool_scan_of(const CScanPool *pool, int table, int from)
+{
+	return cscan_set_next(cscan_table_scans(pool, table), cscan_scan_words(pool), (uint32_t) from);
+}
+
 /* Has it fewer chunks available than a limit, which is meant for one process? */
 bool
 cscan_pool_below(const CScanPool *pool, int scan, uint32_t limit)

@@ -373,6 +373,9 @@ extern bool cscan_pool_peek(const CScanPool *pool, int scan, uint32_t *chunk);
 extern bool cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now,
 							uint32_t *chunk);
 
+/* The first of a table's scans, by number, from that number on. */
+extern int	cscan_pool_scan_of(const CScanPool *pool, int table, int from);
+
 /* The manager's next step; the state is changed as if it were done. */
 extern void cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act);
 
