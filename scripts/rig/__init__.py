@@ -2,6 +2,7 @@
 
     limits.py       bandwidth and memory limits, what was read and used, cold page cache
     cluster.py      one private cluster of a major: made, started, stopped
+    seeks.py        seeks of a disk, from the kernel's tracing
     data.py         TPC-H and pgbench's tables, generated and loaded; the SQL of TPC-H is in tpch/
     workload.py     the queries, the variants, streams of queries at one time
     testbed.py      cold servers under limits, and what is counted while a run lasts

@@ -159,7 +159,7 @@ def read_per_byte(plot, report, major, name, places):
 
 
 def staggered(plot, report, major, name, places):
-    measures = (('stream', 'time a stream s', 1), ('bytes', 'read GB', GB), ('requests', 'read requests', 1))
+    measures = (('stream', 'time a stream s', 1), ('bytes', 'read GB', GB), ('requests', 'read requests', 1), ('seeks', 'seeks', 1))
     shown = [one for one in measures if any(report.values(major, name, place, variant, one[0]) for place in places for variant in places[place])]
     picture = Picture(plot, report, major, name, len(places), len(shown))
     for row, (place, variants) in enumerate(places.items()):

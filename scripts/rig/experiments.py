@@ -60,9 +60,10 @@ FIGURE8 = {f'{size} %, {chunks}': ordered(f'16 streams of 4 FAST queries of {siz
            for size in (1, 10, 100) for chunks in (128, 256, 512, 1024, 2048)}
 
 SISCAN = {
-    'Q6': ordered('three streams of three Q6, staggered', Mix(3, 3, (100,), 'F'), variants=('postgres', 'relevance')),
-    'Q1': ordered('three streams of three Q1, staggered', Mix(3, 3, (100,), 'S'), variants=('postgres', 'relevance')),
-    'TPC-H': Streams('three streams of the 22 queries', AllQueries(3), delay=0.0, variants=('postgres', 'relevance'), free=DEFAULTS, memory=PER_QUERY)}
+    'Q6': ordered('three streams of three Q6, staggered', Mix(3, 3, (100,), 'F'), variants=('postgres', 'relevance'), seeks=True),
+    'Q1': ordered('three streams of three Q1, staggered', Mix(3, 3, (100,), 'S'), variants=('postgres', 'relevance'), seeks=True),
+    'TPC-H': Streams('three streams of the 22 queries', AllQueries(3), delay=0.0, variants=('postgres', 'relevance'), free=DEFAULTS, memory=PER_QUERY,
+                     seeks=True)}
 
 PBM = {f'{count}': ordered(f'{count} streams of 8 FAST queries of 30 %', Mix(count, 8, (30,)), delay=0.0, variants=('postgres', 'relevance'),
                            buffers=0.26, x=count)

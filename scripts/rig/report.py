@@ -225,6 +225,9 @@ class Report:
         yield 'Types of queries of table2, all runs together.', self.types_table()
         yield 'Mean latency of each query in seconds, medians.', self.queries_table()
         yield 'x: median over pairs that ran next to each other.', self.warm_table()
+        yield ('Reads, and seeks: requests of the disk that do not begin where the one before ended.',
+               self.plain_table(('siscan',), {'stream s': ('stream', 1, 2), 'read GB': ('bytes', GB, 2), 'requests': ('requests', 1, 0),
+                                              'seeks': ('seeks', 1, 0)}))
         yield ('Scheduling: how long the scheduler\'s lock was held, in all and as a share of all latencies together.',
                self.plain_table(('figure8',), {'scheduling ms': ('scheduling', 0.001, 1), 'share %': ('scheduling share', 0.01, 3),
                                                'chunks delivered': ('delivered', 1, 0)}))

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from . import data
 from .cluster import DATABASE
 from .limits import MB, scheduled
-from .progress import note
+from .progress import note, say
+from .seeks import Seeks
 from .testbed import BLOCK, MANAGER, Reads, Watch
 from .trace import loads
 from .workload import POLICIES, VARIANTS, check_plan, query, run_streams, side_by_side, span_of
@@ -58,6 +59,7 @@ class Streams:
     pool: float | None = None       # cscan's share of them as a share of the table
     chunks: int | None = None       # of the table
     traced: bool = False        # with each load's time and chunk, and queries explained
+    seeks: bool = False         # are the disk's seeks counted?
     panel: str = ''             # of a chart, and where in it:
     x: float | None = None
 
@@ -94,12 +96,16 @@ class Streams:
                       rig.settings.page_cache + len(streams) * self.memory + variant.idle * PER_BACKEND,
                       max_connections=50 + variant.idle, **more)
             rig.prepare(self.database, variant.hidden)
-            watch, reads = Watch(rig.cluster.major, name, rig.limit), Reads(rig.cluster, self.database, variant.policy)
             delay = self.delay * (rig.cluster.scale if self.stretch else 1)
             server = {**rig.describe(), 'bandwidth': bandwidth, 'delay': delay, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count()}
-            with watch, reads:
+            with contextlib.ExitStack() as stack:
+                seeks = stack.enter_context(Seeks(rig.limit.disk)) if self.seeks else None
+                watch = stack.enter_context(Watch(rig.cluster.major, name, rig.limit, seeks))
+                reads = stack.enter_context(Reads(rig.cluster, self.database, variant.policy))
                 result = run_streams(rig.cluster, self.database, name, plan, streams, delay, rig.settings.timeout, at_start=watch.begin,
                                      chunk=rig.chunk_blocks() if self.traced else None)
+            if seeks and seeks.why:
+                say(f'seeks are not counted: {seeks.why}')
             rig.cluster.stop()
             traced = {}
             if trace:

@@ -123,19 +123,20 @@ class Rig:
 class Watch:
     """While a run lasts: shows the time, keeps the largest page cache that was seen; counts from begin() on what was used.
 
-    used: bytes and requests that were read, seconds of CPU, and those that others on this machine have used; how many sessions of others
-    ran or wanted to, and how long the manager waited for a CPU each time that it wanted one, on average; None what is not known.
+    used: bytes and requests that were read, seeks if these are watched, seconds of CPU, and those that others on this machine have used; how
+    many sessions of others ran or wanted to, and how long the manager waited for a CPU each time that it wanted one, on average; None what
+    is not known.
     """
 
-    def __init__(self, major, variant, limit):
-        self.what, self.limit, self.page_cache = f'PostgreSQL {major}, {variant}', limit, None
-        self.used = dict.fromkeys(('bytes', 'requests', 'cpu', 'cpu of others', 'others', 'late'))
+    def __init__(self, major, variant, limit, seeks=None):
+        self.what, self.limit, self.seeks, self.page_cache = f'PostgreSQL {major}, {variant}', limit, seeks, None
+        self.used = dict.fromkeys(('bytes', 'requests', 'seeks', 'cpu', 'cpu of others', 'others', 'late'))
         self.others, self.manager = [], []
         self.stop = threading.Event()
 
     def count(self):
         cpu = self.limit.cpu()
-        return {'bytes': self.limit.bytes_read(), 'requests': self.limit.requests(), 'cpu': cpu,
+        return {'bytes': self.limit.bytes_read(), 'requests': self.limit.requests(), 'seeks': self.seeks and self.seeks.count(), 'cpu': cpu,
                 'cpu of others': None if cpu is None else cpu_of_all() - cpu}
 
     def begin(self):
@@ -147,6 +148,8 @@ class Watch:
         while not self.stop.wait(0.25):
             self.others.append(competitors(self.limit.processes()))
             self.manager.append(scheduled(self.limit.processes(), MANAGER))
+            if self.seeks:
+                self.seeks.count()
             cache = self.limit.page_cache()
             if cache is not None:
                 self.page_cache = max(self.page_cache or 0, cache)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
 
-from rig import data, experiments, simulate, streams, top, trace           # noqa: E402
+from rig import data, experiments, seeks, simulate, streams, top, trace    # noqa: E402
 from rig.cluster import Failure                                             # noqa: E402
 from rig.report import Report                                               # noqa: E402
 from rig.results import Results                                             # noqa: E402
@@ -62,6 +62,28 @@ class Trace(unittest.TestCase):
     def test_not_a_trace(self):
         with tempfile.NamedTemporaryFile() as file, self.assertRaises(Failure):
             trace.loads(Path(file.name))
+
+
+class Seeks(unittest.TestCase):
+    LINE = ' postgres-7 [001] ..... 12.3: block_rq_issue: 254,0 {} 131072 () {} + 256 none,0,0 [postgres]'
+
+    def follow(self, *requests, end=None, more=()):
+        return seeks.follow([*(self.LINE.format(kind, sector) for kind, sector in requests), *more], end)
+
+    def test_follow(self):
+        self.assertEqual(self.follow(('R', 1000), ('RA', 1256), ('R', 1512)), (1, 1768, False))
+        self.assertEqual(self.follow(('R', 1768), ('R', 1000), ('R', 2024), end=1768), (2, 2280, False))
+
+    def test_others(self):
+        self.assertEqual(self.follow(('W', 5), ('R', 1000), ('WS', 7), ('R', 1256), end=1000), (0, 1512, False))
+
+    def test_lost(self):
+        self.assertEqual(self.follow(('R', 1000), more=['CPU:1 [LOST 12 EVENTS]']), (1, 1256, True))
+
+    def test_no_disk(self):
+        with seeks.Seeks(None) as none:
+            self.assertIsNone(none.count())
+            self.assertIn('cannot be traced', none.why)
 
 
 class Workload(unittest.TestCase):
