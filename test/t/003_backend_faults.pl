@@ -88,7 +88,7 @@ foreach my $how ('pg_cancel_backend', 'statement_timeout', 'pg_terminate_backend
 	$s->query(q(SET statement_timeout = '500ms')) if $how eq 'statement_timeout';
 	signal_pid('STOP', $abm);
 	my $waits = eval {
-		$s->send('SELECT count(*) FROM t');
+		$s->send(slow_query('t', 100, 0.05));
 		if ($how eq 'statement_timeout')
 		{
 			$s->result;
