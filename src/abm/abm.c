@@ -322,6 +322,11 @@ has_active_scan(int table)
 static void
 remove_table(int table)
 {
+	const CScanTable *t = &cscan_pool.tables[table];
+
+	if (t->cursor > 0)
+		cscan_recent_remember(cscan_tables[table].locator,
+							  Min((uint64) t->cursor * t->chunk_blocks, MaxBlockNumber));
 	cscan_lock();
 	cscan_pool_remove_table(&cscan_pool, table);
 	cscan_unlock();
@@ -345,8 +350,13 @@ let_go(int table)
 static void
 acquire_table(int table)
 {
+	const CScanTable *t = &cscan_pool.tables[table];
 	Oid			dbid;
 	Oid			relid;
+	uint32		chunk_blocks;
+	BlockNumber nblocks;
+	uint32		begin = 0;
+	bool		untouched;		/* nothing has been loaded yet */
 	bool		locked;
 	bool		wanted;
 
@@ -358,6 +368,9 @@ acquire_table(int table)
 		set_lock_state(table, CSCAN_TABLE_LOCKING);
 	dbid = cscan_tables[table].dbid;
 	relid = cscan_tables[table].relid;
+	chunk_blocks = t->chunk_blocks;
+	nblocks = t->nblocks;
+	untouched = t->cursor == 0;
 	cscan_unlock();
 	if (!wanted)
 		return;
@@ -365,12 +378,16 @@ acquire_table(int table)
 	/* From here on only we change the entry. */
 	locked = cscan_tables_lock(table, dbid, relid);
 	CSCAN_FAULT(CSCAN_FAULT_ABM_LOCKED);
+	if (locked && untouched && nblocks > 0)
+		begin = cscan_recent_begin(cscan_tables[table].locator, chunk_blocks, nblocks);
 
 	/* Only now look whether the registration is still live. */
 	cscan_lock();
-	wanted = cscan_pool.tables[table].nscans > 0;
+	wanted = t->nscans > 0;
 	if (wanted)
 	{
+		if (begin > 0)
+			cscan_pool_set_cursor(&cscan_pool, table, begin);
 		set_lock_state(table, locked ? CSCAN_TABLE_LOCKED : CSCAN_TABLE_REFUSED);
 		if (!locked)
 			wake_table(table);

@@ -6,6 +6,7 @@
  *		abm.c			the worker: start, main loop, end
  *		loader.c		frames: start a load, finish it, let go
  *		page_cache.c	what is said to the kernel of a table's blocks
+ *		recent.c		where the loads of a table begin again
  *		tables.c		the heavyweight locks on tables and databases
  *		neighbours.c	what other processes wait for
  *		trace.c			a record of all that is decided
@@ -36,9 +37,14 @@ extern void cscan_loader_clean_up_error(void);
 
 /* page_cache.c */
 extern void cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks);
+extern bool cscan_page_cache_has(RelFileLocator locator, BlockNumber block);
 extern void cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, bool *there);
 extern void cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks);
 extern void cscan_page_cache_forget(void);
+
+/* recent.c */
+extern void cscan_recent_remember(RelFileLocator locator, BlockNumber end);
+extern uint32 cscan_recent_begin(RelFileLocator locator, uint32 chunk_blocks, BlockNumber nblocks);
 
 /* tables.c */
 extern void cscan_tables_init(void);

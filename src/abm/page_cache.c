@@ -5,7 +5,8 @@
  *		asked of it, about runs of a table's blocks.
  *
  *		cscan_page_cache_advise()	these will be read
- *		cscan_page_cache_ask()		which of these are there?
+ *		cscan_page_cache_has()		is this one there?
+ *		cscan_page_cache_ask()		which of these are, before they are read?
  *		cscan_page_cache_drop()		these need not be kept
  *		cscan_page_cache_forget()	close the file, and forget all answers
  *
@@ -191,6 +192,17 @@ ask_kernel(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
 	}
 }
 
+bool
+cscan_page_cache_has(RelFileLocator locator, BlockNumber block)
+{
+	bool		there;
+
+	if (cscan_io_is_direct())
+		return false;
+	ask_kernel(locator, block, 1, &there);
+	return there;
+}
+
 /*
  * Sets there[] for each of the blocks, which are about to be read: is any part
  * of it in the page cache?  What cannot be told is said to be there.
@@ -244,6 +256,16 @@ cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks)
 		block += n;
 		nblocks -= n;
 	}
+}
+
+#else
+
+bool
+cscan_page_cache_has(RelFileLocator locator, BlockNumber block)
+{
+	(void) locator;
+	(void) block;
+	return false;
 }
 
 #endif

@@ -93,6 +93,13 @@ cscan_pool_set_loadable(CScanPool *pool, int table, bool loadable)
 	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_LOADABLE,.other = table,.flag = loadable);
 }
 
+void
+cscan_pool_set_cursor(CScanPool *pool, int table, uint32_t chunk)
+{
+	pool->tables[table].cursor = pool->tables[table].elevator = chunk;
+	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_CURSOR,.other = table,.chunk = chunk);
+}
+
 static void
 set_stalled(CScanPool *pool, int scan, bool stalled)
 {

@@ -23,7 +23,7 @@
 #include "pool.h"
 
 #define CSCAN_TRACE_MAGIC	"CSCANTRC"
-#define CSCAN_TRACE_VERSION	1
+#define CSCAN_TRACE_VERSION	2
 
 #define CSCAN_TRACE_HEADER_SIZE	64
 #define CSCAN_TRACE_RECORD_SIZE	32
@@ -70,6 +70,7 @@ typedef enum CScanTraceKind
 	CSCAN_TRACE_USELESS = 52,
 	CSCAN_TRACE_RELEASE = 53,
 	CSCAN_TRACE_HOLD = 54,
+	CSCAN_TRACE_CURSOR = 55,
 
 	/* The trace itself. */
 	CSCAN_TRACE_LOST = 64,		/* records are missing here */

@@ -62,6 +62,12 @@ set_loadable(void *m, int table, bool loadable)
 	cscan_pool_set_loadable(m, table, loadable);
 }
 
+static void
+set_cursor(void *m, int table, uint32_t chunk)
+{
+	cscan_pool_set_cursor(m, table, chunk);
+}
+
 static int
 add_scan(void *m, int table, int policy, uint32_t nblocks, const MachineRange *ranges,
 		 uint32_t nranges, uint64_t now)
@@ -285,6 +291,7 @@ const Machine MACHINE = {
 	.add_table = add_table,
 	.remove_table = remove_table,
 	.set_loadable = set_loadable,
+	.set_cursor = set_cursor,
 	.add_scan = add_scan,
 	.unwant = unwant,
 	.start = start,

@@ -80,6 +80,7 @@ typedef struct Machine
 	int			(*add_table) (void *m, uint32_t chunk_blocks);
 	void		(*remove_table) (void *m, int table);
 	void		(*set_loadable) (void *m, int table, bool loadable);
+	void		(*set_cursor) (void *m, int table, uint32_t chunk);
 	int			(*add_scan) (void *m, int table, int policy, uint32_t nblocks,
 							 const MachineRange *ranges, uint32_t nranges, uint64_t now);
 	void		(*unwant) (void *m, int scan, uint32_t chunk);

@@ -128,7 +128,7 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 	static const char *const names[] = {
 		"limits", "add table", "remove table", "loadable", "register", "start", "again", "unwant",
 		"unregister", "stalled", "warm", "position", "join", "part", "choose", "load time", "take",
-		"decide", "loaded", "drop", "useless", "release", "hold"
+		"decide", "loaded", "drop", "useless", "release", "hold", "cursor"
 	};
 
 	fprintf(out, "%s", names[r->kind - CSCAN_TRACE_LIMITS]);
@@ -146,6 +146,9 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 			break;
 		case CSCAN_TRACE_LOADABLE:
 			fprintf(out, " table %d: %s", r->other, r->flag ? "yes" : "no");
+			break;
+		case CSCAN_TRACE_CURSOR:
+			fprintf(out, " table %d chunk %u", r->other, r->chunk);
 			break;
 		case CSCAN_TRACE_REGISTER:
 			fprintf(out, " table %d policy %s blocks %u ranges %u ->", r->other,
@@ -229,7 +232,7 @@ has_time(uint8_t kind)
 static bool
 is_call(uint8_t kind)
 {
-	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_HOLD;
+	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_CURSOR;
 }
 
 void
@@ -376,6 +379,8 @@ is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 		case CSCAN_TRACE_REMOVE_TABLE:
 		case CSCAN_TRACE_LOADABLE:
 			return is_table(pool, r->other);
+		case CSCAN_TRACE_CURSOR:
+			return is_table(pool, r->other) && r->chunk < CSCAN_MAX_CHUNKS;
 		case CSCAN_TRACE_REGISTER:
 			return is_table(pool, r->other) && r->flag < CSCAN_NPOLICIES &&
 				is_interest(pool, r->other, r, ranges);
@@ -425,6 +430,9 @@ call(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 			return false;
 		case CSCAN_TRACE_LOADABLE:
 			cscan_pool_set_loadable(pool, r->other, r->flag != 0);
+			return false;
+		case CSCAN_TRACE_CURSOR:
+			cscan_pool_set_cursor(pool, r->other, r->chunk);
 			return false;
 		case CSCAN_TRACE_REGISTER:
 			cscan_pool_register(pool, r->other, (CScanPolicyId) r->flag, r->blocks, ranges, r->count, r->time);

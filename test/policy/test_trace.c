@@ -191,6 +191,8 @@ table_call(CScanPool *pool, Random *random)
 		cscan_pool_set_loadable(pool, table, random_chance(random, 80));
 	else if (pool->tables[table].nscans == 0 && random_chance(random, 20))
 		cscan_pool_remove_table(pool, table);
+	else if (random_chance(random, 20))
+		cscan_pool_set_cursor(pool, table, random_below(random, 40));
 	else if (random_chance(random, 3))
 		cscan_pool_set_limits(pool, BUDGET / 2 + random_below(random, BUDGET),
 							  BUDGET * 3 / 2 + random_below(random, BUDGET));
@@ -393,7 +395,7 @@ test_same(void)
 	}
 	is_int(same, RUNS, "traces that begin in the middle replay with the same decisions");
 	note("%llu decisions", (unsigned long long) decisions);
-	for (int kind = CSCAN_TRACE_LIMITS; kind <= CSCAN_TRACE_HOLD; kind++)
+	for (int kind = CSCAN_TRACE_LIMITS; kind <= CSCAN_TRACE_CURSOR; kind++)
 	{
 		if (kinds[kind] == 0)
 			note("no record of kind %d", kind);
@@ -583,7 +585,7 @@ test_print(void)
 	ok(replay_print(in, out, &replay) == REPLAY_SAME, "a trace is printed");
 	fclose(in);
 	fclose(out);
-	ok(strstr(text, "version 1: 8 scans, 6 slots, 16 helpers\n") != NULL &&
+	ok(strstr(text, "version 2: 8 scans, 6 slots, 16 helpers\n") != NULL &&
 	   strstr(text, " add table chunk_blocks 8 -> table 0\n") != NULL &&
 	   strstr(text, "           100 register table 0 policy relevance blocks 40 ranges 1 -> scan 0\n") != NULL &&
 	   strstr(text, " ranges 0..39\n") != NULL &&

@@ -445,6 +445,12 @@ disturb(Twins *t, int scan)
 				BOTH_SAME(t->table[i], add_table, t->chunk_blocks[i]);
 				t->loadable[i] = true;
 			}
+			else if (chance(t, 30))
+			{
+				uint32_t	cursor = below(t, t->kind->chunks + 2);
+
+				BOTH(set_cursor, t->table[i], cursor);
+			}
 			else if (chance(t, 20) && t->machine[1]->rebuild != NULL)
 				t->machine[1]->rebuild(t->m[1]);
 			break;

@@ -149,6 +149,12 @@ cscan_pool_set_loadable(CScanPool *pool, int table, bool loadable)
 }
 
 void
+cscan_pool_set_cursor(CScanPool *pool, int table, uint32_t chunk)
+{
+	pool->tables[table].cursor = pool->tables[table].elevator = chunk;
+}
+
+void
 cscan_pool_set_stalled(CScanPool *pool, int scan, bool stalled)
 {
 	pool->scans[scan].stalled = stalled;

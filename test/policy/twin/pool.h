@@ -236,6 +236,9 @@ extern int	cscan_pool_add_table(CScanPool *pool, uint32_t chunk_blocks);
 extern void cscan_pool_remove_table(CScanPool *pool, int table);
 extern void cscan_pool_set_loadable(CScanPool *pool, int table, bool loadable);
 
+/* Loads of a table begin with this chunk, or the next one that is wanted. */
+extern void cscan_pool_set_cursor(CScanPool *pool, int table, uint32_t chunk);
+
 /*
  * Scans.  Register makes the chunks wanted that these ranges touch; the ranges
  * are in order, do not overlap, are not empty and end at nblocks at the latest,

@@ -1,0 +1,96 @@
+# Where nobody has scanned a table for a while, its loads begin with what is
+# still in memory.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use Test::More;
+
+plan skip_all => 'only Linux tells what is in its page cache' if $^O ne 'linux';
+
+my $node = new_node('recent');
+my @shares = (0.3, 0.7);
+make_table($node, $_, 50000) foreach 'u', map { 't' . 10 * $_ } @shares;
+my $nchunks = int((sql($node, q(SELECT relpages FROM pg_class WHERE relname = 't3')) + 7) / 8);
+my $traces = 0;
+
+# Counts a table; the chunks that were loaded for it, in this order.
+sub loads
+{
+	my ($table, $name) = @_;
+	my $trace = "recent.$traces";
+	my $path = $node->data_dir . "/$trace";
+	my @loads;
+
+	$traces++;
+	set_conf($node, 'cscan.trace' => "'$trace'");
+	poll($node, "SELECT count(*) = 1 FROM pg_ls_dir('.') f WHERE f = '$trace'") or die 'no trace';
+	is(sql($node, "SELECT count(*) FROM $table"), '50000', "$name: the answer");
+	nothing_left($node, $name, $table);
+	set_conf($node, 'cscan.trace' => "''");
+
+	# Complete with a record of kind 65.
+	poll($node, "SELECT get_byte(pg_read_binary_file('$trace', size - 32, 1), 0) = 65 FROM pg_stat_file('$trace')")
+	  or die 'the trace has no end';
+
+	open my $in, '<:raw', $path or die "$path: $!";
+	read $in, my $header, 64;
+	while (read $in, my $record, 32)
+	{
+		my ($kind, $flag, $chunk) = unpack 'C C x22 V', $record;
+		push @loads, $chunk if $kind == 49 && $flag == 3;
+	}
+	return @loads;
+}
+
+# What has been read from storage by this process so far, in bytes.
+sub storage_reads
+{
+	open my $io, '<', '/proc/self/io' or die "/proc/self/io: $!";
+	my ($bytes) = join('', <$io>) =~ /^read_bytes: (\d+)/m;
+	return $bytes;
+}
+
+# Of the table's file only so much, from its end back, is in the page cache then;
+# false if the file system keeps the rest.
+sub leave
+{
+	my ($table, $share) = @_;
+	my $file = $node->data_dir . '/' . sql($node, "SELECT pg_relation_filepath('$table')");
+	my $before = storage_reads();
+
+	system('dd', "of=$file", 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none') == 0 or die 'dd failed';
+	open my $in, '<:raw', $file or die "$file: $!";
+	seek $in, int((1 - $share) * $nchunks) * 8 * 8192, 0;
+	while (sysread $in, my $buffer, 64 * 1024) { }
+	return storage_reads() - $before > 0.9 * $share * -s $file;
+}
+
+foreach my $share (@shares)
+{
+	my $table = 't' . 10 * $share;
+	my ($first) = loads($table, "$table, at first");
+	cmp_ok($first, '<', 0.2 * $nchunks, "$table, at first: from the start");
+
+	# u takes the frames.
+	sql($node, 'CHECKPOINT; SELECT count(*) FROM u');
+	my $left = leave($table, $share);
+	($first) = loads($table, "$table, again");
+  SKIP:
+	{
+		skip 'the file system has no storage below a page cache', 2 if !$left;
+		cmp_ok($first, '>', (0.95 - $share) * $nchunks, "$table, again: from what is still there");
+		cmp_ok($first, '<', (1.1 - $share) * $nchunks, "$table, again: from the first of it");
+	}
+}
+
+# Another file under the same name has no past.
+sql($node, 'TRUNCATE t3; INSERT INTO t3 TABLE u');
+my ($first) = loads('t3', 'another file');
+cmp_ok($first, '<', 0.2 * $nchunks, 'another file: from the start');
+
+$node->stop;
+done_testing();
