@@ -55,9 +55,9 @@
 #define ROUND_TIME			10000
 
 /*
- * How often tables, pins and stalled scans are, while nobody tells of a change:
- * that takes the scheduler's lock some times, which is dear where hundreds of
- * scans compete for the CPUs (us).
+ * How often pins are, while nobody tells of a change, and stalled scans: that
+ * takes the scheduler's lock, which is dear where hundreds of scans compete for
+ * the CPUs (us).
  */
 #define LOOK_TIME			50000
 
@@ -322,11 +322,6 @@ has_active_scan(int table)
 static void
 remove_table(int table)
 {
-	const CScanTable *t = &cscan_pool.tables[table];
-
-	if (t->cursor > 0)
-		cscan_recent_remember(cscan_tables[table].locator,
-							  Min((uint64) t->cursor * t->chunk_blocks, MaxBlockNumber));
 	cscan_lock();
 	cscan_pool_remove_table(&cscan_pool, table);
 	cscan_unlock();
@@ -337,6 +332,11 @@ remove_table(int table)
 static void
 let_go(int table)
 {
+	const CScanTable *t = &cscan_pool.tables[table];
+
+	if (cscan_tables[table].chunks_loaded > 0)
+		cscan_recent_remember(cscan_tables[table].locator,
+							  Min((uint64) t->cursor * t->chunk_blocks, MaxBlockNumber));
 	for (int i = 0; i < cscan_pool.state->max_slots; i++)
 	{
 		if (cscan_pool.slots[i].table == table)
@@ -443,6 +443,8 @@ needs_care(int table, uint64 now)
 		return false;
 	switch (cscan_tables[table].lock_state)
 	{
+		case CSCAN_TABLE_WANTED:
+			return has_active_scan(table);
 		case CSCAN_TABLE_LOCKED:
 			return !has_active_scan(table);
 		case CSCAN_TABLE_REFUSED:
@@ -453,11 +455,15 @@ needs_care(int table, uint64 now)
 	}
 }
 
-/* Take the locks of new tables, let go of those that nobody scans. */
-static void
+/*
+ * Take the locks of new tables, let go of those that nobody scans.  Returns
+ * whether there were any.
+ */
+static bool
 look_after_tables(void)
 {
 	uint64		now = cscan_now();
+	bool		found = false;
 
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
@@ -467,6 +473,7 @@ look_after_tables(void)
 
 		if (!needs_care(i, now))
 			continue;
+		found = true;
 
 		cscan_lock();
 		if (!cscan_pool.tables[i].used)
@@ -507,6 +514,7 @@ look_after_tables(void)
 				break;
 		}
 	}
+	return found;
 }
 
 /* ------------------------------------------------------------------
@@ -759,6 +767,7 @@ main_loop(void)
 {
 	uint64		last_round = 0;
 	uint64		last_look = 0;
+	uint64		last_stalled = 0;
 	uint64		last_report = 0;
 	bool		told = true;
 
@@ -782,9 +791,9 @@ main_loop(void)
 
 		cscan_trace_write(false);
 		now = cscan_now();
+		told |= look_after_tables();
 		if (told || now >= last_look + LOOK_TIME)
 		{
-			look_after_tables();
 			let_slots_follow_wants();
 			last_look = now;
 			told = true;
@@ -792,8 +801,11 @@ main_loop(void)
 		if (now >= last_round + ROUND_TIME)
 		{
 			AcceptInvalidationMessages();
-			if (told)
+			if (now >= last_stalled + LOOK_TIME)
+			{
 				look_for_stalled(now);
+				last_stalled = now;
+			}
 			look_for_hollow();
 			look_after_neighbours();
 			if (now >= last_report + REPORT_STATS_AFTER)
@@ -811,12 +823,16 @@ main_loop(void)
 		if (nin_flight > 0)
 		{
 			/* Somebody may need the next one before this one is complete. */
+			told = false;
 			while (cscan_loader_step(in_flight[0].slot))
 			{
 				if (!cscan_shared->abm_idle)
+				{
 					run_scheduler();
+					told = true;
+				}
 			}
-			told = finish_load(0);
+			told |= finish_load(0);
 			continue;
 		}
 

@@ -64,7 +64,7 @@ cscan_recent_remember(RelFileLocator locator, BlockNumber end)
 static bool
 is_there(RelFileLocator locator, uint32 chunk, uint32 chunk_blocks, BlockNumber nblocks)
 {
-	BlockNumber ends[2] = {chunk * chunk_blocks, Min((chunk + 1) * chunk_blocks, nblocks) - 1};
+	BlockNumber ends[2] = {chunk * chunk_blocks, Min((uint64) (chunk + 1) * chunk_blocks, nblocks) - 1};
 
 	for (int i = 0; i < 2; i++)
 	{

@@ -336,6 +336,27 @@ sub while_it_ambles
 	nothing_left($node, 'after eight scans', 't');
 }
 
+### An idle cursor beside a scan that never waits
+
+# The scan has its next chunk each time that it wants one, and nothing else tells
+# the ABM anything: it has to look by itself.
+make_table($node, 'u', 20000);
+{
+	my $cursor = session($node, name => 'idle cursor', policy => 'relevance');
+	my $scan = session($node, name => 'steady scan', policy => 'relevance');
+	my $done = 'SELECT chunks_done FROM cscan_scans WHERE pid = ' . $scan->pid;
+
+	$cursor->query('BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT i FROM u; FETCH 100 FROM c');
+	$scan->send(slow_query('t', 136, 0.025));
+	ok(poll($node, "SELECT ($done) >= 30"), 'a scan has read 30 chunks in 0.75 s or more');
+	is(sql($node, "SELECT count(*) FROM pg_locks WHERE pid = $abm AND relation = 'u'::regclass"), '0',
+		'meanwhile the ABM has let go of the table of an idle cursor');
+	sql($node, 'SELECT pg_cancel_backend(' . $scan->pid . ')');
+	$scan->result;
+	$_->quit foreach ($cursor, $scan);
+	nothing_left($node, 'after that', 't', 'u');
+}
+
 ### DROP DATABASE, and moving one
 
 foreach my $policy (@policies)
