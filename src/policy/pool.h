@@ -220,8 +220,9 @@ typedef struct CScanPoolState
 								 * follows in steps, see queue.c */
 
 	/* Counted as things change. */
-	int32_t		nactive;		/* scans that are registered and not stalled */
-	int32_t		nplanes;		/* of each tally of slots */
+	int32_t		nscans;			/* scans that are registered, of these */
+	int32_t		nactive;		/* not stalled */
+	int32_t		nplanes;		/* that each tally of slots has room for */
 	int32_t		nfree_planes;	/* for tallies of chunks */
 	int32_t		oldest;			/* ends of the lists of slots */
 	int32_t		newest;

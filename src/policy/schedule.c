@@ -198,20 +198,17 @@ npieces(const CScanAction *act)
 bool
 cscan_action_next_run(const CScanAction *act, CScanRange *run)
 {
-	uint32_t	n = npieces(act);
-	uint32_t	p = run->end == 0 ? 0 :
+	int			n = (int) npieces(act);
+	uint32_t	from = run->end == 0 ? 0 :
 		(run->end - act->blocks.first - 1) / act->piece_blocks + 1;
+	int			first = cscan_set_next(act->pieces.word, CSCAN_PIECE_WORDS, from);
+	int			end;
 
-#define HAS(p)	((act->pieces.word[(p) / 64] >> ((p) % 64)) & 1)
-	while (p < n && !HAS(p))
-		p++;
-	if (p >= n)
+	if (first < 0 || first >= n)
 		return false;
-	run->first = act->blocks.first + p * act->piece_blocks;
-	while (p < n && HAS(p))
-		p++;
-	run->end = p == n ? act->blocks.end : act->blocks.first + p * act->piece_blocks;
-#undef HAS
+	end = cscan_set_next_gap(act->pieces.word, CSCAN_PIECE_WORDS, (uint32_t) first);
+	run->first = act->blocks.first + (uint32_t) first * act->piece_blocks;
+	run->end = end >= n ? act->blocks.end : act->blocks.first + (uint32_t) end * act->piece_blocks;
 	return true;
 }
 
@@ -219,8 +216,10 @@ cscan_action_next_run(const CScanAction *act, CScanRange *run)
 static void
 leave_out_beyond_end(CScanAction *act)
 {
-	for (uint32_t p = npieces(act); p < CSCAN_MAX_PIECES; p++)
-		act->pieces.word[p / 64] &= ~(UINT64_C(1) << (p % 64));
+	uint32_t	n = npieces(act);
+
+	for (uint32_t w = n / 64; w < CSCAN_PIECE_WORDS; w++)
+		act->pieces.word[w] &= w == n / 64 ? ~(UINT64_MAX << (n % 64)) : 0;
 }
 
 /*

@@ -106,6 +106,25 @@ cscan_set_next(const uint64_t *set, uint32_t words, uint32_t from)
 	return (int) (w * 64 + (uint32_t) __builtin_ctzll(word));
 }
 
+/* The first number not in the set that is not less than from; at most 64 * words. */
+static inline int
+cscan_set_next_gap(const uint64_t *set, uint32_t words, uint32_t from)
+{
+	uint64_t	word;
+	uint32_t	w = from / 64;
+
+	if (w >= words)
+		return (int) (words * 64);
+	word = ~set[w] & (UINT64_MAX << (from % 64));
+	while (word == 0)
+	{
+		if (++w >= words)
+			return (int) (words * 64);
+		word = ~set[w];
+	}
+	return (int) (w * 64 + (uint32_t) __builtin_ctzll(word));
+}
+
 static inline uint32_t
 cscan_set_count(const uint64_t *set, uint32_t words)
 {

@@ -59,7 +59,7 @@ cscan_status_init(CScanPool *pool)
 	size_t		slot_words = cscan_slot_words(pool);
 	size_t		scan_words = cscan_scan_words(pool);
 
-	state->nactive = 0;
+	state->nscans = state->nactive = 0;
 	state->nplanes = cscan_tally_planes((uint32_t) state->max_scans);
 	memset(pool->slot_tallies, 0, sizeof(uint64_t) * CSCAN_NTALLIES * state->nplanes * slot_words);
 	memset(pool->scan_slots, 0, sizeof(uint64_t) * CSCAN_NHAS * state->max_scans * slot_words);
@@ -83,19 +83,23 @@ cscan_status_init(CScanPool *pool)
 CScanTally
 cscan_status_slots_now(const CScanPool *pool, CScanSlotTally which)
 {
-	CScanTally	tally = {.nplanes = pool->state->nplanes};
+	uint32_t	words = cscan_slot_words(pool);
+	uint64_t   *next = pool->slot_tallies + (size_t) which * pool->state->nplanes * words;
+	CScanTally	tally;
 
-	for (int k = 0; k < tally.nplanes; k++)
-		tally.plane[k] = pool->slot_tallies +
-			((size_t) which * tally.nplanes + k) * cscan_slot_words(pool);
+	/* As there are no more scans to be counted, the further planes are empty. */
+	tally.nplanes = cscan_tally_planes((uint32_t) pool->state->nscans);
+	for (int k = 0; k < tally.nplanes; k++, next += words)
+		tally.plane[k] = next;
 	return tally;
 }
 
 static CScanTally
 chunk_tally(const CScanPool *pool, const CScanTable *t, const int32_t *numbers)
 {
-	CScanTally	tally = {.nplanes = t->nplanes};
+	CScanTally	tally;
 
+	tally.nplanes = t->nplanes;
 	for (int k = 0; k < tally.nplanes; k++)
 		tally.plane[k] = plane(pool, numbers[k]);
 	return tally;
@@ -425,6 +429,7 @@ cscan_status_enter(CScanPool *pool, int scan)
 	const uint64_t *wanted = WANTED(pool, scan);
 	const uint64_t *resident = RESIDENT(pool, s->table);
 
+	pool->state->nscans++;
 	cscan_set_add(cscan_table_scans(pool, s->table), (uint32_t) scan);
 	cscan_set_add(cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + s->policy), (uint32_t) scan);
 	for (uint32_t w = s->first_word; w < s->end_word; w++)
@@ -452,6 +457,7 @@ cscan_status_leave(CScanPool *pool, int scan)
 		   sizeof(uint64_t) * CSCAN_NHAS * cscan_slot_words(pool));
 	cscan_set_remove(cscan_table_scans(pool, s->table), (uint32_t) scan);
 	cscan_set_remove(cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + s->policy), (uint32_t) scan);
+	pool->state->nscans--;
 }
 
 /* ------------------------------------------------------------------
