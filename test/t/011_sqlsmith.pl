@@ -466,7 +466,7 @@ sub message_ends
 	  if ($own{$where} && $where !~ /why_not/) || ($state eq 'XX000' && $rest =~ /cscan|handed out twice/i);
 	if ($state eq 'XX000')
 	{
-		my $kind = $rest =~ s/\n.*//sr =~ s/"[^"]*"/"..."/gr =~ s/\d+/N/gr;
+		my $kind = $rest =~ s/\n.*//sr =~ s/"[^"]*"/"..."/gr =~ s/\b0x[0-9a-f]+|\d+/N/gr;
 		push @{ $internal{"$kind ($where)"} }, $m;
 	}
 	return;
@@ -529,7 +529,7 @@ sub internal_error
 # What another session has just dropped or changed need not come again.  Nor need, in another order of rows, what a
 # function says to a value of a row; but what planner, executor and storage say counts then, too.
 my $fleeting = qr/^(cache lookup failed for|could not open relation with OID|tuple concurrently (updated|deleted))/;
-my $of_values = qr/, (objectaddress|acl|ruleutils)\.c\)$/;
+my $of_values = qr/, (objectaddress|acl|ruleutils|timestamp)\.c\)$/;
 my $suspect = qr/, (exec|node|plan|create|setrefs|subselect|analyzejoins|equivclass|join|path|clauses|tlist|relnode|var|heap|index|nbt|gin|gist
 	|spg|brin|hash|tid|toast|detoast|tuple|buf|localbuf|smgr|md|lock|lmgr|lwlock|proc|resowner|snap|portal|mcxt|aset|dsm|dsa|shm|latch)\w*\.c\)$/x;
 my @only_with;
