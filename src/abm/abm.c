@@ -23,8 +23,6 @@
  */
 #include "compat.h"
 
-#include <unistd.h>
-
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -86,7 +84,6 @@ static int *read_under;			/* for each slot: the policy under which its
 								 * chunk was read, or CSCAN_NONE */
 static int *to_wake;			/* scans; see find_scans_to_wake() */
 static uint32 wait_idle;
-static int	ncpus = 1;
 static int	loads_since_tidy;
 
 /* ------------------------------------------------------------------
@@ -521,49 +518,6 @@ look_after_tables(void)
  * Rounds
  * ------------------------------------------------------------------ */
 
-/* Does the scan's process wait for something else?  What its helpers do counts, too. */
-static bool
-is_idle(int scan)
-{
-	return cscan_pool.scans[scan].nhelpers == 0 &&
-		cscan_neighbours_is_idle(cscan_scans[scan].proc);
-}
-
-/* A scan that took no page for a while does not count. */
-static void
-look_for_stalled(uint64 now)
-{
-	uint64		patience = CSCAN_STALLED_AFTER;
-	int			reading = 0;
-
-	cscan_lock();
-	for (int i = 0; i < cscan_max_scans; i++)
-		reading += cscan_pool.scans[i].table != CSCAN_NONE &&
-			!cscan_pool.scans[i].blocked && !cscan_pool.scans[i].stalled && !is_idle(i);
-
-	/* Where many compete for the CPU it takes longer to be sure. */
-	if (reading > ncpus)
-		patience = patience * reading / ncpus;
-
-	for (int i = 0; i < cscan_max_scans; i++)
-	{
-		CScanInterest *interest = &cscan_pool.scans[i];
-		CScanSharedScan *scan = &cscan_scans[i];
-		uint32		progress = pg_atomic_read_u32(&scan->progress);
-
-		if (interest->table == CSCAN_NONE || interest->stalled)
-			continue;
-		if (interest->blocked || progress != scan->last_progress)
-		{
-			scan->last_progress = progress;
-			scan->last_change = now;
-		}
-		else if (now > scan->last_change + (is_idle(i) ? CSCAN_STALLED_AFTER : patience))
-			cscan_pool_set_stalled(&cscan_pool, i, true);
-	}
-	cscan_unlock();
-}
-
 static void
 look_after_neighbours(void)
 {
@@ -803,7 +757,7 @@ main_loop(void)
 			AcceptInvalidationMessages();
 			if (now >= last_stalled + LOOK_TIME)
 			{
-				look_for_stalled(now);
+				cscan_neighbours_find_stalled(now);
 				last_stalled = now;
 			}
 			look_for_hollow();
@@ -862,7 +816,6 @@ cscan_abm_main(Datum arg)
 
 	CreateAuxProcessResourceOwner();
 	CurrentResourceOwner = AuxProcessResourceOwner;
-	ncpus = Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
 	to_wake = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_max_scans);
 	read_under = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_pool.state->max_slots);
 	for (int i = 0; i < cscan_pool.state->max_slots; i++)

@@ -8,7 +8,7 @@
  *		page_cache.c	what is said to the kernel of a table's blocks
  *		recent.c		where the loads of a table begin again
  *		tables.c		the heavyweight locks on tables and databases
- *		neighbours.c	what other processes wait for
+ *		neighbours.c	what other processes wait for, and which scans are stalled
  *		trace.c			a record of all that is decided
  *
  * The scheduler decides (policy/), this room does.
@@ -53,7 +53,7 @@ extern void cscan_tables_unlock(int table);
 extern bool cscan_tables_waited_for(int table);
 
 /* neighbours.c */
-extern bool cscan_neighbours_is_idle(int proc);
+extern void cscan_neighbours_find_stalled(uint64 now);
 extern bool cscan_neighbours_pin_waiter(void);
 extern int	cscan_neighbours_replay_buffer(void);
 

@@ -1,15 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * neighbours.c
- *		What other processes wait for, as far as the process array tells.
+ *		What other processes wait for, as far as the process array tells, and
+ *		which scans do not go on.
  *
- * Who waits for a buffer to be pinned by nobody else?  VACUUM FREEZE and a standby's replay wait for that without bound, and no
- * signal of PostgreSQL's reaches the ABM outside of a transaction.  So the ABM
- * looks, every so often, while it holds pins.
+ * Who waits for a buffer to be pinned by nobody else?  VACUUM FREEZE and a
+ * standby's replay wait for that without bound, and no signal of PostgreSQL's
+ * reaches the ABM outside of a transaction.  So the ABM looks, every so often,
+ * while it holds pins.
+ *
+ * A scan that takes no page for a while, although it could, is stalled and does
+ * not count in any decision.  Who waits for its client is known at once from one
+ * that only waits for a CPU.
  *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
+
+#include <unistd.h>
 
 #include "access/xlog.h"
 #include "storage/proc.h"
@@ -22,8 +30,8 @@
  * Does this process wait for something that takes no CPU of this machine and is
  * not the storage: its client, a lock, a point in time, another process?
  */
-bool
-cscan_neighbours_is_idle(int proc)
+static bool
+is_idle_process(int proc)
 {
 	volatile PGPROC *p = &ProcGlobal->allProcs[proc];
 
@@ -38,6 +46,53 @@ cscan_neighbours_is_idle(int proc)
 		default:
 			return false;
 	}
+}
+
+/* Does the scan's process wait for something else?  What its helpers do counts, too. */
+static bool
+is_idle(int scan)
+{
+	return cscan_pool.scans[scan].nhelpers == 0 &&
+		is_idle_process(cscan_scans[scan].proc);
+}
+
+/* A scan that took no page for a while does not count from now on (us). */
+void
+cscan_neighbours_find_stalled(uint64 now)
+{
+	static int	ncpus = 0;
+	uint64		patience = CSCAN_STALLED_AFTER;
+	int			reading = 0;
+
+	if (ncpus == 0)
+		ncpus = Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
+
+	cscan_lock();
+	for (int i = 0; i < cscan_max_scans; i++)
+		reading += cscan_pool.scans[i].table != CSCAN_NONE &&
+			!cscan_pool.scans[i].blocked && !cscan_pool.scans[i].stalled && !is_idle(i);
+
+	/* Where many compete for the CPU it takes longer to be sure. */
+	if (reading > ncpus)
+		patience = patience * reading / ncpus;
+
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		CScanInterest *interest = &cscan_pool.scans[i];
+		CScanSharedScan *scan = &cscan_scans[i];
+		uint32		progress = pg_atomic_read_u32(&scan->progress);
+
+		if (interest->table == CSCAN_NONE || interest->stalled)
+			continue;
+		if (interest->blocked || progress != scan->last_progress)
+		{
+			scan->last_progress = progress;
+			scan->last_change = now;
+		}
+		else if (now > scan->last_change + (is_idle(i) ? CSCAN_STALLED_AFTER : patience))
+			cscan_pool_set_stalled(&cscan_pool, i, true);
+	}
+	cscan_unlock();
 }
 
 /* Does any process wait for a buffer? */

@@ -46,7 +46,7 @@ find(RelFileLocator locator)
 	return i;
 }
 
-/* The loads of a table have ended for now, before that block (1 or more). */
+/* The loads of a table have ended, before that block (1 or more). */
 void
 cscan_recent_remember(RelFileLocator locator, BlockNumber end)
 {
