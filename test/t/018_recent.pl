@@ -13,6 +13,7 @@ plan skip_all => 'only Linux tells what is in its page cache' if $^O ne 'linux';
 
 my $node = new_node('recent');
 my @shares = (0.3, 0.7);
+sql($node, 'CREATE EXTENSION pg_prewarm');
 make_table($node, $_, 50000) foreach 'u', map { 't' . 10 * $_ } @shares;
 my $nchunks = int((sql($node, q(SELECT relpages FROM pg_class WHERE relname = 't3')) + 7) / 8);
 my $traces = 0;
@@ -75,8 +76,11 @@ foreach my $share (@shares)
 	my ($first) = loads($table, "$table, at first");
 	cmp_ok($first, '<', 0.2 * $nchunks, "$table, at first: from the start");
 
-	# u takes the frames.
-	sql($node, 'CHECKPOINT; SELECT count(*) FROM u');
+	# u takes the shared buffers, all of them: cscan takes no more than its share.
+	sql($node, 'CHECKPOINT');
+	poll($node, qq(SELECT pg_prewarm('u') > 0 AND NOT EXISTS
+		(SELECT FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('$table'))))
+	  or die "$table stays in shared buffers";
 	my $left = leave($table, $share);
 	($first) = loads($table, "$table, again");
   SKIP:
