@@ -109,14 +109,27 @@ is(policy_of(), 'relevance relevance', 'RESET');
 
 ### cscan.buffer_share, by reload
 
+# From 0 to more; returns when that is in force.  A session that shows the new share does not tell
+# whether the ABM has it, too.
+sub share
+{
+	my ($share) = @_;
+
+	set_conf($node, 'cscan.buffer_share' => $share);
+	poll($node, 'SHOW cscan.buffer_share', $share);
+	my $loaded = stat_sum($node, 'chunks_loaded');
+	poll($node, "SELECT count(*) FROM t; SELECT sum(chunks_loaded) > $loaded FROM cscan_stat", "$rows\nt")
+	  or die "the ABM loads nothing\n";
+	return;
+}
+
 set_conf($node, 'cscan.buffer_share' => 0);
 poll($node, 'SHOW cscan.buffer_share', '0');
 ok(!is_cscan($node, 'SELECT * FROM t'), 'cscan.buffer_share = 0: the plan is plain');
 like(sql($node, q(SELECT reason FROM cscan_why_not('SELECT * FROM t'))), qr/cscan\.buffer_share/,
 	'and cscan_why_not says why');
 is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'the result is right');
-set_conf($node, 'cscan.buffer_share' => 0.25);
-poll($node, 'SHOW cscan.buffer_share', '0.25');
+share(0.25);
 ok(is_cscan($node, 'SELECT * FROM t'), 'back again, the plan has a CScan');
 is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'the result is right');
 
@@ -129,6 +142,7 @@ my $pinned = q(SELECT count(*) FROM pg_buffercache
 my $gatekeeper = session($node, name => 'gatekeeper');
 $gatekeeper->query('SELECT pg_advisory_lock(1)');
 my @scans;
+my $first = stat_sum($node, 'chunks_loaded');
 foreach my $policy (@policies)
 {
 	my $s = session($node, name => $policy, policy => $policy);
@@ -136,7 +150,7 @@ foreach my $policy (@policies)
 	push @scans, $s;
 }
 ok(wait_waiting($node, 4), 'four scans are in the middle of their table');
-cmp_ok(sql($node, 'SELECT count(*) FROM cscan_chunks'), '>', 0, 'the ABM holds chunks');
+cmp_ok(stat_sum($node, 'chunks_loaded'), '>', $first, 'the ABM serves them');
 set_conf($node, 'cscan.buffer_share' => 0);
 ok(poll($node, $pinned, '1'), 'with cscan.buffer_share = 0 only the page at the gate is pinned');
 my $self_reads = stat_sum($node, 'self_reads');
@@ -146,19 +160,13 @@ cmp_ok(stat_sum($node, 'self_reads'), '>', $self_reads, 'they read for themselve
 nothing_left($node, 'after a share of 0', 't');
 
 $gatekeeper->query('SELECT pg_advisory_lock(1)');
-set_conf($node, 'cscan.buffer_share' => 0.5);
-poll($node, 'SHOW cscan.buffer_share', '0.5');
+share(0.5);
 $_->send(gated_query('t', 20000, 1)) foreach @scans;
 ok(wait_waiting($node, 4), 'four scans again');
 set_conf($node, 'cscan.buffer_share' => 0);
 ok(poll($node, $pinned, '1'), 'the share is taken away');
-set_conf($node, 'cscan.buffer_share' => 0.1);
-
-# A session that shows the new share does not tell whether the ABM has it, too.
+share(0.1);
 my $loaded = stat_sum($node, 'chunks_loaded');
-poll($node, "SELECT count(*) FROM t; SELECT sum(chunks_loaded) > $loaded FROM cscan_stat", "$rows\nt")
-  or die "the ABM loads nothing\n";
-$loaded = stat_sum($node, 'chunks_loaded');
 $gatekeeper->query('SELECT pg_advisory_unlock(1)');
 is($_->result, $right, "$_->{name}: right, with the share gone and back in the middle of it") foreach @scans;
 cmp_ok(stat_sum($node, 'chunks_loaded'), '>', $loaded, 'and the ABM served them again');

@@ -325,8 +325,9 @@ sub while_it_ambles
 	my @many = map { session($node, name => "scan $_ of 8", policy => $policies[$_ % 4]) } 1 .. 8;
 	set_conf($node, 'cscan.buffer_share' => 0.75);
 	poll($node, 'SHOW cscan.buffer_share', '0.75');
+	my $loaded = stat_sum($node, 'chunks_loaded');
 	$_->send(slow_query('t', 1000, 0.01)) foreach @many;
-	poll($node, 'SELECT count(*) > 3 FROM cscan_chunks');
+	poll($node, "SELECT sum(chunks_loaded) > $loaded + 3 FROM cscan_stat");
 	is(session($node, name => "new session $_")->query('SELECT count(*) FROM pg_class WHERE relname = $$t$$'), '1',
 		"new session $_, among eight scans with the largest share") foreach 1 .. 3;
 	is($_->result, $right, "$_->{name}: right") foreach @many;
