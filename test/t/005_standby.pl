@@ -75,8 +75,9 @@ foreach my $work (
 	is($idle->query('SELECT count(*), sum(i) FROM d'), $before, "a query before: $work");
 	$cursor->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM d');
 	is(scalar(split /\n/, $cursor->query('FETCH 1000 FROM c')), 1000, "a cursor is open before: $work");
+	my $loaded = stat_sum($standby, 'chunks_loaded');
 	$s->send(slow_query('d', 1000, 0.1));
-	ok(poll($standby, 'SELECT count(*) > 0 FROM cscan_chunks'), 'a scan is under way');
+	ok(poll($standby, "SELECT sum(chunks_loaded) > $loaded FROM cscan_stat"), 'a scan is under way');
 	sql($primary, $work);
 	replayed($work);
 	my $answer = $s->result;

@@ -143,29 +143,11 @@ nothing_left($node, 'after these neighbours', 't');
 ### A scan that goes on all the time
 
 # An idle scan is let go of anyway.  These take a page every so often, so that
-# they never count as stalled, and amble as long as somebody holds the key: so
-# they are in the middle of their table until all that is to be seen was seen.
+# they never count as stalled.
 
-sql($node, q(
-	CREATE EXTENSION pg_visibility;
-	CREATE FUNCTION amble(key bigint, s float8) RETURNS boolean LANGUAGE plpgsql AS $$
-		BEGIN
-			IF pg_try_advisory_lock_shared(key) THEN
-				PERFORM pg_advisory_unlock_shared(key);
-			ELSE
-				PERFORM pg_sleep(s);
-			END IF;
-			RETURN true;
-		END $$));
+sql($node, 'CREATE EXTENSION pg_visibility');
 make_table($node, 's', $rows);
 sql($node, 'CREATE TABLE t_rows AS TABLE s');
-
-# Counts and sums a table; ambles at a row of each page.
-sub ambling_query
-{
-	my ($table, $key, $seconds) = @_;
-	return "SELECT count(*), sum(i) FROM $table WHERE i % 17 <> 0 OR amble($key, $seconds)";
-}
 
 # Asks until the answer is the expected one, as long as the scan goes on and it
 # has taken less than so many chunks more.
@@ -207,7 +189,7 @@ sub while_it_ambles
 			FROM pg_locks WHERE relation = 's'::regclass);
 
 		$holder->query('SELECT pg_advisory_lock(2)');
-		$scan->send(ambling_query('s', 2, 0.02));
+		$scan->send(ambling_query('s', 17, 2, 0.02));
 		ok(poll($node, $locks, '1 0 1'), "$policy: a scan is under way, and the ABM has its lock");
 		ok(poll($node, 'SELECT count(*) > 0 FROM cscan_chunks'), "$policy: and chunks");
 
@@ -263,10 +245,16 @@ sub while_it_ambles
 		cmp_ok(sql($node, $thawed), '>', 1000, "$policy: the other half is not");
 
 		$holder->query('SELECT pg_advisory_lock(2)');
-		$scan->send(ambling_query('s', 2, 0.05));
+		$scan->send(ambling_query('s', 17, 2, 0.05));
 		ok(poll($node, 'SELECT count(*) FROM cscan_scans', '1'), "$policy: a scan is under way");
-		is($fast->query('SELECT count(*), sum(i) FROM s') . $fast->err, $right, "$policy: a fast one is right");
-		my $pinned = sql($node, $pins);
+		# If that has no CPU for a moment, nothing is kept for it; then once more.
+		my $pinned = 0;
+		foreach my $try (1 .. 10)
+		{
+			is($fast->query('SELECT count(*), sum(i) FROM s') . $fast->err, $right, "$policy: a fast one is right") if $try == 1;
+			$fast->query('SELECT count(*), sum(i) FROM s') if $try > 1;
+			last if ($pinned = sql($node, $pins)) > 200;
+		}
 		cmp_ok($pinned, '>', 200, "$policy: many pages are pinned for the other one");
 
 		my $done = sql($node, 'SELECT chunks_done FROM cscan_scans');
@@ -275,10 +263,10 @@ sub while_it_ambles
 		until ($waiter->done || time > $end)
 		{
 			$now = sql($node, 'SELECT coalesce(max(chunks_done), -1) FROM cscan_scans');
-			last if $now < 0 || $now >= $done + $pinned / 8 / 2;
+			last if $now < 0 || $now >= $done + $pinned / 8;
 			usleep(10_000);
 		}
-		ok($waiter->done, "$policy: VACUUM FREEZE is through before the slow one has read half as many");
+		ok($waiter->done, "$policy: VACUUM FREEZE is through before the slow one has read them");
 		ok(!$scan->done, "$policy: while it goes on");
 		note("$policy: $pinned pages were pinned; the slow one has taken chunk $done to $now; now pinned: " . sql($node, $pins));
 		$holder->query('SELECT pg_advisory_unlock(2)');
@@ -301,8 +289,9 @@ sub while_it_ambles
 	my @many = map { session($node, name => "scan $_ of 16", policy => $policies[$_ % 4]) } 1 .. 16;
 
 	$neighbour->query('SET lock_timeout = 0');
-	$_->send(slow_query('t', 4000, 0.02)) foreach @many;
-	ok(poll($node, 'SELECT count(*) > 0 FROM cscan_scans'), 'sixteen scans are under way');
+	my $scans = stat_sum($node, 'scans');
+	$_->send(slow_query('t', 400, 0.02)) foreach @many;
+	ok(poll($node, "SELECT sum(scans) >= $scans + 16 FROM cscan_stat"), 'sixteen scans are under way');
 	$neighbour->send('ALTER TABLE t DROP COLUMN more');
 	$neighbour->result;
 	is($neighbour->err, '', 'ALTER TABLE gets through sixteen scans');
@@ -347,13 +336,15 @@ make_table($node, 'u', 20000);
 	my $scan = session($node, name => 'steady scan', policy => 'relevance');
 	my $done = 'SELECT chunks_done FROM cscan_scans WHERE pid = ' . $scan->pid;
 
-	$cursor->query('BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT i FROM u; FETCH 100 FROM c');
+	$cursor->query('BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT i FROM u; FETCH 1000 FROM c');
+	is(sql($node, 'SELECT pid FROM cscan_scans'), $cursor->pid, 'an open cursor has a place');
 	$scan->send(slow_query('t', 136, 0.025));
 	ok(poll($node, "SELECT ($done) >= 30"), 'a scan has read 30 chunks in 0.75 s or more');
 	is(sql($node, "SELECT count(*) FROM pg_locks WHERE pid = $abm AND relation = 'u'::regclass"), '0',
 		'meanwhile the ABM has let go of the table of an idle cursor');
 	sql($node, 'SELECT pg_cancel_backend(' . $scan->pid . ')');
 	$scan->result;
+	$cursor->query('ROLLBACK');
 	$_->quit foreach ($cursor, $scan);
 	nothing_left($node, 'after that', 't', 'u');
 }

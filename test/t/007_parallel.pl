@@ -23,12 +23,10 @@ my $parallel = join(' ', map { "SET $_;" } 'parallel_setup_cost = 0', 'parallel_
 
 my $node = new_node('parallel');
 make_table($node, $_, $rows) foreach qw(t u);
-# As those of CScanTest.pm, but such that workers may call them.
+# As that of CScanTest.pm, but such that workers may call it.
 sql($node, q(
 	CREATE FUNCTION par_gate(key bigint) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS
-		$$ BEGIN PERFORM pg_advisory_lock_shared(key), pg_advisory_unlock_shared(key); RETURN true; END $$;
-	CREATE FUNCTION par_slow(s float8) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS
-		$$ BEGIN PERFORM pg_sleep(s); RETURN true; END $$));
+		$$ BEGIN PERFORM pg_advisory_lock_shared(key), pg_advisory_unlock_shared(key); RETURN true; END $$));
 
 # A session whose queries are parallel.
 sub parallel_session
@@ -45,13 +43,6 @@ sub par_gated
 {
 	my ($table, $key) = @_;
 	return "SELECT count(*), sum(i) FROM $table WHERE CASE WHEN i % 400 = 0 THEN par_gate($key) ELSE true END";
-}
-
-# Counts and sums a table in two seconds or so.
-sub par_slowed
-{
-	my ($table) = @_;
-	return "SELECT count(*), sum(i) FROM $table WHERE CASE WHEN i % 50 = 0 THEN par_slow(0.007) ELSE true END";
 }
 
 sub is_parallel
@@ -78,11 +69,7 @@ sub workers_of
 sub free_at_once
 {
 	my ($what, @tables) = @_;
-	foreach my $table (@tables)
-	{
-		is(sql_fails($node, "BEGIN; LOCK TABLE $table IN ACCESS EXCLUSIVE MODE NOWAIT; ROLLBACK"),
-			'it did not fail', "$what: LOCK $table NOWAIT works at once");
-	}
+	lockable($node, $what, $_) foreach @tables;
 	nothing_left($node, $what, @tables);
 	return;
 }
@@ -91,7 +78,7 @@ my $abm = wait_for_abm($node);
 my $gatekeeper = session($node, name => 'gatekeeper');
 
 ok(is_parallel(par_gated('t', 1)), 'the plan is a Parallel Custom Scan (CScan)');
-ok(is_parallel(par_slowed('t')), 'and so is that of the slow query');
+ok(is_parallel(ambling_query('t', 50, 1, 0.05)), 'and so is that of the slow query');
 is(sql($node, "$parallel SELECT count(*), sum(i) FROM t"), $right, 'its result is right');
 nothing_left($node, 'after the first', 't');
 
@@ -159,15 +146,15 @@ sub in_the_middle
 {
 	my ($s, $way) = @_;
 
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
 	if ($way eq 'held')
 	{
-		$gatekeeper->query('SELECT pg_advisory_lock(1)');
 		$s->send(par_gated('t', 1));
 		ok(waiting_are(3), "$s->{name}: in the middle");
 	}
 	else
 	{
-		$s->send(par_slowed('t'));
+		$s->send(ambling_query('t', 50, 1, 0.05));
 		ok(poll($node, 'SELECT count(*) FROM cscan_scans s WHERE chunks_done > 2 AND EXISTS
 			(SELECT FROM pg_stat_activity WHERE leader_pid = s.pid)', '1'), "$s->{name}: in the middle");
 	}
@@ -176,8 +163,7 @@ sub in_the_middle
 
 sub gate_opens
 {
-	my ($way) = @_;
-	$gatekeeper->query('SELECT pg_advisory_unlock(1)') if $way eq 'held';
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
 	return;
 }
 
@@ -195,14 +181,14 @@ foreach my $policy (@policies)
 		like($s->err, qr/ERROR: .*(due to administrator command|lost connection to parallel worker)/,
 			"$name: but an error");
 		free_at_once("$name, a worker terminated", 't');
-		gate_opens($way);
+		gate_opens();
 
 		in_the_middle($s, $way);
 		sql($node, 'SELECT pg_cancel_backend(' . $s->pid . ')');
 		is($s->result, '', "$name: no result from a leader that is cancelled");
 		like($s->err, qr/canceling statement due to user request/, "$name: but its error");
 		free_at_once("$name, cancelled", 't');
-		gate_opens($way);
+		gate_opens();
 
 		# An error of the query's own, in one of the processes.
 		is($s->query('SELECT count(*) FROM t WHERE 1 / (i - 20000) < 2'), '', "$name: no result from a query that fails");
@@ -215,7 +201,7 @@ foreach my $policy (@policies)
 		ok(poll($node, "SELECT count(*) FROM pg_stat_activity WHERE $pid IN (pid, leader_pid)", '0'),
 			"$name: the leader is terminated, and all are gone");
 		free_at_once("$name, the leader terminated", 't');
-		gate_opens($way);
+		gate_opens();
 		$s->quit;
 	}
 }
@@ -239,11 +225,13 @@ foreach my $who ('leader', 'worker')
 	my $s = parallel_session("the $who goes");
 	my $ended;
 	ok(poll($node, 'SELECT count(*) FROM cscan_relations', '0'), 'the ABM is idle');
+	my $waits = stat_sum($node, 'waits');
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
 	signal_pid('STOP', $abm);
 	my $alive = eval {
-		$s->send(par_slowed('t'));
-		poll($node, 'SELECT count(*) FROM cscan_scans s WHERE blocked_since IS NOT NULL AND
-			(SELECT count(*) = 2 FROM pg_stat_activity WHERE leader_pid = s.pid)', '1');
+		$s->send(ambling_query('t', 50, 1, 0.05));
+		poll($node, "SELECT (SELECT sum(waits) > $waits FROM cscan_stat) AND
+			(SELECT count(*) = 2 FROM pg_stat_activity WHERE leader_pid = " . $s->pid . ')');
 		my ($worker) = workers_of($s);
 		sql($node, 'SELECT pg_terminate_backend(' . ($who eq 'leader' ? $s->pid : $worker) . ')');
 		$s->result;
@@ -251,6 +239,7 @@ foreach my $who ('leader', 'worker')
 	};
 	diag($@) unless $alive;
 	signal_pid('CONT', $abm);
+	gate_opens();
 	ok($alive, "$s->{name} while it waits for a chunk: it ends");
 	like($s->err, qr/due to administrator command/, 'with its error');
 	$s->quit;
@@ -270,7 +259,7 @@ foreach my $policy (@policies)
 		in_the_middle($s, $way);
 		sql($node, "SELECT pg_terminate_backend($abm)");
 		ok(poll($node, "SELECT count(*) FROM pg_stat_activity WHERE pid = $abm", '0'), "$s->{name}: it is gone");
-		gate_opens($way);
+		gate_opens();
 		is($s->result . $s->err, $right, "$s->{name}: right");
 		$s->quit;
 		my $next = wait_for_abm($node, $abm);

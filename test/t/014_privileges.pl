@@ -24,7 +24,7 @@ my $max_scans = 16;
 my $head = 200;
 
 # How long the ABM may hold a chunk whose scans are all idle, in seconds.
-my $soon = 3;
+my $soon = 10;
 
 my $node = new_node('privileges', conf => "cscan.max_scans = $max_scans\nlog_lock_waits = off\n");
 make_table($node, $_, $rows) foreach qw(t u);
@@ -259,7 +259,7 @@ is(as_role('victim', $whole), $right, 'when hostile is gone: right');
 		. join('', map { "\\set n random($head, 5000)\nDECLARE c$_ CURSOR FOR SELECT i FROM t WHERE v >= 0;\nMOVE :n FROM c$_;\nFETCH 1 FROM c$_;\n" } 1 .. 3)
 		. "\\sleep :pause ms\nMOVE 300 FROM c1;\n\\sleep :pause ms\nEND;\n");
 	my $pgbench = IPC::Run::start([ $node->installed_command('pgbench'), '-n', '-U', 'hostile', '-h', $node->host, '-p', $node->port,
-		'-c', '8', '-T', '200', '-f', $script, 'postgres' ], '>', \$out, '2>', \$err);
+		'-c', '8', '-T', '1000', '-f', $script, 'postgres' ], '>', \$out, '2>', \$err);
 
 	ok(poll($node, "SELECT count(*) > $max_scans / 2 FROM cscan_scans"), 'hostile sessions open cursors again and again');
 	foreach my $round (1 .. 2)

@@ -92,9 +92,8 @@ sub is_same
 
 my $parallel = join(' ', map { "SET $_;" } 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0', 'max_parallel_workers_per_gather = 2');
-sql($node, q(
-	CREATE FUNCTION par_slow(s float8) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS
-		$$ BEGIN PERFORM pg_sleep(s); RETURN true; END $$));
+my $gatekeeper = session($node, name => 'gatekeeper');
+$gatekeeper->query('SELECT pg_advisory_lock(1)');
 
 my $idle = session($node, name => 'idle cursor');
 $idle->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM t; MOVE 400 FROM c');
@@ -104,29 +103,31 @@ foreach my $policy (@policies)
 	foreach my $table (qw(t u))
 	{
 		my $s = session($node, name => "$policy on $table", policy => $policy);
-		$s->send(slow_query($table, 200, 0.01));
+		$s->send(ambling_query($table, 200, 1, 0.05));
 		push @running, $s;
 	}
 }
 my $workers = session($node, name => 'parallel');
 $workers->query($parallel);
-my $par_slow = 'SELECT count(*), sum(i) FROM t WHERE CASE WHEN i % 200 = 0 THEN par_slow(0.01) ELSE true END';
-$workers->send($par_slow);
+$workers->send(ambling_query('t', 200, 1, 0.05));
 push @running, $workers;
-poll($node, 'SELECT count(*) >= 10 FROM cscan_scans WHERE chunks_done > 0');
-ok(begin_trace('one.trace'), 'a trace begins while scans run');
+ok(poll($node, 'SELECT count(*) >= 10 FROM cscan_scans WHERE chunks_done > 0'), 'ten scans run');
+ok(begin_trace('one.trace'), 'a trace begins while they do');
 
 set_conf($node, 'cscan.buffer_share' => '0.25');
+$gatekeeper->query('SELECT pg_advisory_unlock(1)');
 is($_->result, $right, "$_->{name}: right") foreach @running;
 set_conf($node, 'cscan.buffer_share' => '0.5');
 
 # Others that come and go meanwhile: again, cut short, in part, in parallel.
-$workers->send($par_slow);
+$gatekeeper->query('SELECT pg_advisory_lock(1)');
+$workers->send(ambling_query('t', 200, 1, 0.05));
 is(sql($node, "SELECT count(*) FROM generate_series(1, 3) g, LATERAL (SELECT max(i + g) FROM u) x"), 3, 'a scan that is begun again');
 sql($node, 'SELECT * FROM t ORDER BY v LIMIT 5');
 like(sql_fails($node, q(SET statement_timeout = '200ms'; ) . slow_query('u', 100, 0.05)), qr/statement timeout/, 'one that is cancelled');
 my $part = "SELECT count(*), sum(i) FROM t WHERE ctid >= '(100,0)' AND ctid < '(900,0)'";
 is(sql($node, $part), sql($node, "SET cscan.enabled = off; $part"), 'one of a part');
+$gatekeeper->quit;
 is($workers->result, $right, 'parallel: right');
 $idle->query('MOVE ALL FROM c; COMMIT');
 ok(end_trace('one.trace'), 'and ends by a reload');

@@ -17,12 +17,15 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(new_node sql sql_fails poll make_table session abm_pid
-  wait_for_abm wait_waiting nothing_left stat_sum is_cscan set_conf
-  slow_query gated_query server_is_up signal_pid @policies);
+  wait_for_abm abm_serves wait_waiting nothing_left lockable stat_sum is_cscan set_conf
+  slow_query ambling_query gated_query server_is_up signal_pid @policies);
 
 our @policies = qw(normal attach elevator relevance);
 our $limit = 60;
-our $file_limit = 240;
+our $file_limit = 480;
+
+# What goes as soon as a query has ended is given this long: then it has leaked.
+our $soon = 10;
 
 $SIG{ALRM} = sub { die "the test file took longer than $file_limit seconds\n" };
 alarm $file_limit;
@@ -68,6 +71,15 @@ sub prepare
 			$$ BEGIN PERFORM pg_advisory_lock_shared(key), pg_advisory_unlock_shared(key); RETURN true; END $$;
 		CREATE FUNCTION slow(s float8) RETURNS boolean LANGUAGE plpgsql AS
 			$$ BEGIN PERFORM pg_sleep(s); RETURN true; END $$;
+		CREATE FUNCTION amble(key bigint, s float8) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS
+			$$ BEGIN
+				IF pg_try_advisory_lock_shared(key) THEN
+					PERFORM pg_advisory_unlock_shared(key);
+				ELSE
+					PERFORM pg_sleep(s);
+				END IF;
+				RETURN true;
+			END $$;
 		), $db);
 	return;
 }
@@ -97,16 +109,26 @@ sub sql_fails
 	return $rc == 0 ? "it did not fail" : $err;
 }
 
-# poll(NODE, SQL [, EXPECTED]): asks until the answer is the expected one.  A
-# psql that finds no server may be gone before it has read its statement; that
-# is an answer like any other.
+# poll(NODE, SQL [, EXPECTED]): asks until the answer is the expected one.
 sub poll
 {
 	my ($node, $sql, $expected, $db) = @_;
-	my $until = time + $limit;
+	my $got = last_answer($node, $sql, defined $expected ? $expected : 't', $limit, $db);
+
+	return 1 if !defined $got;
+	diag("gave up after $limit seconds: $sql\nlast answer: $got");
+	return 0;
+}
+
+# The same, for so many seconds; undef, or else the last answer.  A psql that finds
+# no server may be gone before it has read its statement; that is an answer like
+# any other.
+sub last_answer
+{
+	my ($node, $sql, $expected, $seconds, $db) = @_;
+	my $until = time + $seconds;
 	my $got = '';
 
-	$expected = 't' unless defined $expected;
 	for (;;)
 	{
 		my ($err, $timed_out) = ('', 0);
@@ -117,12 +139,10 @@ sub poll
 				timeout => 10, timed_out => \$timed_out);
 			1;
 		} or $@ =~ /Broken pipe/ or die $@;
-		return 1 if $got eq $expected;
-		last if time > $until;
+		return undef if $got eq $expected;
+		return $got if time > $until;
 		usleep(20_000);
 	}
-	diag("gave up after $limit seconds: $sql\nlast answer: $got");
-	return 0;
 }
 
 sub server_is_up
@@ -150,6 +170,14 @@ sub slow_query
 	my ($table, $every, $seconds) = @_;
 	return "SELECT count(*), sum(i) FROM $table "
 	  . "WHERE CASE WHEN i % $every = 0 THEN slow($seconds) ELSE true END";
+}
+
+# The same, but only as long as somebody holds advisory lock KEY: so it is in the
+# middle of its table until all that is to be seen was seen.
+sub ambling_query
+{
+	my ($table, $every, $key, $seconds) = @_;
+	return "SELECT count(*), sum(i) FROM $table WHERE i % $every <> 0 OR amble($key, $seconds)";
 }
 
 # Counts and sums a table; waits at row ROW until nobody holds advisory lock KEY.
@@ -197,6 +225,16 @@ sub wait_for_abm
 	return abm_pid($node);
 }
 
+# Scans a table until the ABM has loaded a chunk: a new one may not be ready yet,
+# and while one that has no CPU does nothing, scans read for themselves.  (Whole
+# rows: an index could count them.)
+sub abm_serves
+{
+	my ($node, $table) = @_;
+	my $loaded = stat_sum($node, 'chunks_loaded');
+	return poll($node, "DO 'BEGIN PERFORM count(x) FROM $table x; END'; SELECT sum(chunks_loaded) > $loaded FROM cscan_stat");
+}
+
 sub signal_pid
 {
 	my ($signal, $pid) = @_;
@@ -217,29 +255,31 @@ sub set_conf
 sub nothing_left
 {
 	my ($node, $name, @tables) = @_;
-	my @left;
 	my %checks = (
-		'scans' => 'SELECT count(*) FROM cscan_scans',
-		'chunks' => 'SELECT count(*) FROM cscan_chunks',
-		'relations' => 'SELECT count(*) FROM cscan_relations',
-		'locks of the ABM' => q(SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
-			WHERE backend_type = 'cscan abm'),
-		'locks on databases' => q(SELECT count(*) FROM pg_locks
-			WHERE locktype = 'object' AND classid = 'pg_database'::regclass));
+		'scans' => 'cscan_scans',
+		'chunks' => 'cscan_chunks',
+		'relations' => 'cscan_relations',
+		'locks of the ABM' => q(pg_locks JOIN pg_stat_activity USING (pid) WHERE backend_type = 'cscan abm'),
+		'locks on databases' => q(pg_locks WHERE locktype = 'object' AND classid = 'pg_database'::regclass));
 
 	foreach my $table (@tables)
 	{
-		$checks{"locks on $table"} =
-		  "SELECT count(*) FROM pg_locks WHERE relation = '$table'::regclass";
-		$checks{"pins on $table"} = "SELECT count(*) FROM pg_buffercache
+		$checks{"locks on $table"} = "pg_locks WHERE relation = '$table'::regclass";
+		$checks{"pins on $table"} = "pg_buffercache
 			WHERE relfilenode = pg_relation_filenode('$table') AND pinning_backends > 0";
 	}
-	foreach my $what (sort keys %checks)
-	{
-		my $n = sql($node, $checks{$what});
-		push @left, "$n $what" if $n ne '0';
-	}
-	return is("@left", '', "$name: nothing is left behind");
+	my $all = join ' UNION ALL ', map { "SELECT '$_' AS what, count(*) AS n FROM $checks{$_}" } sort keys %checks;
+	my $left = last_answer($node, "SELECT string_agg(n || ' ' || what, ', ' ORDER BY what) FROM ($all) c WHERE n > 0", '', $soon);
+	return is(defined $left ? $left : '', '', "$name: nothing is left behind");
+}
+
+# Nobody has a lock on the table that a query on it has just used: one test.  Not
+# even the ABM, which would give it to whoever waited.
+sub lockable
+{
+	my ($node, $name, $table) = @_;
+	my $err = last_answer($node, "BEGIN; LOCK TABLE $table IN ACCESS EXCLUSIVE MODE NOWAIT; ROLLBACK; SELECT true", 't', $soon);
+	return ok(!defined $err, "$name: LOCK $table NOWAIT works");
 }
 
 ### A psql that can be left working
