@@ -269,8 +269,9 @@ sub nothing_left
 			WHERE relfilenode = pg_relation_filenode('$table') AND pinning_backends > 0";
 	}
 	my $all = join ' UNION ALL ', map { "SELECT '$_' AS what, count(*) AS n FROM $checks{$_}" } sort keys %checks;
-	my $left = last_answer($node, "SELECT string_agg(n || ' ' || what, ', ' ORDER BY what) FROM ($all) c WHERE n > 0", '', $soon);
-	return is(defined $left ? $left : '', '', "$name: nothing is left behind");
+	my $left = last_answer($node, "SELECT coalesce(string_agg(n || ' ' || what, ', ' ORDER BY what), 'nothing') FROM ($all) c WHERE n > 0",
+		'nothing', $soon);
+	return is(defined $left ? $left : 'nothing', 'nothing', "$name: nothing is left behind");
 }
 
 # Nobody has a lock on the table that a query on it has just used: one test.  Not
