@@ -139,7 +139,7 @@ foreach my $policy (@policies)
 		my @neighbours = $beside eq 'alone' ? () : map { neighbour($policy, $_) } qw(t t u);
 		my $s = session($node, name => $name, policy => $policy);
 
-		$s->query("SET statement_timeout = '200s'");
+		$s->query("SET statement_timeout = '30s'");
 		since($_) foreach qw(self_reads chunks_delivered waits);
 		foreach my $query (@queries)
 		{
@@ -174,7 +174,7 @@ foreach my $first (@policies)
 		my $s = session($node, name => "$first and $second");
 		my @got;
 		next if $first eq $second;
-		$s->query("SET statement_timeout = '200s'; BEGIN; SET cscan.policy = $first; DECLARE c NO SCROLL CURSOR FOR SELECT i FROM t;"
+		$s->query("SET statement_timeout = '30s'; BEGIN; SET cscan.policy = $first; DECLARE c NO SCROLL CURSOR FOR SELECT i FROM t;"
 			  . "SET cscan.policy = $second; DECLARE d NO SCROLL CURSOR FOR SELECT i FROM t");
 		foreach my $fetch ('1500 FROM c', '3000 FROM d', '1500 FROM c', 'ALL FROM d', 'ALL FROM c')
 		{
@@ -192,7 +192,7 @@ cmp_ok(since('self_reads'), '<=', $few, 'several policies: no scan stopped until
 {
 	my $s = session($node, name => 'parallel');
 	$s->query(join ' ', map { "SET $_;" } 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
-		'min_parallel_index_scan_size = 0', 'max_parallel_workers_per_gather = 2', "statement_timeout = '200s'");
+		'min_parallel_index_scan_size = 0', 'max_parallel_workers_per_gather = 2', "statement_timeout = '30s'");
 	foreach my $policy (@policies)
 	{
 		my @neighbours = map { neighbour($policy, $_) } qw(t u);

@@ -24,7 +24,7 @@ my $max_scans = 16;
 my $head = 200;
 
 # How long the ABM may hold a chunk whose scans are all idle, in seconds.
-my $soon = 10;
+my $soon = 3;
 
 my $node = new_node('privileges', conf => "cscan.max_scans = $max_scans\nlog_lock_waits = off\n");
 make_table($node, $_, $rows) foreach qw(t u);
