@@ -19,7 +19,7 @@ from .results import Results
 from .testbed import SMALLEST_CACHE, Rig, Settings, usual_buffers, usual_chunk
 from .workload import VARIANTS, Answers
 
-SCALES = {QUICK: 0.1, USUAL: 0.15, FULL: 1.0}
+SCALES = {QUICK: 0.05, USUAL: 0.15, FULL: 1.0}
 
 
 def own_major():
