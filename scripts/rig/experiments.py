@@ -55,8 +55,8 @@ FIGURE6 = {f'{kind}, {pool:g} %': ordered(f'8 streams of 4 queries, pool of {poo
 FIGURE7 = {f'{size} %, {count}': ordered(f'{count} queries at one time of {size} %', Mix(count, 1, (size,)), delay=0.0, panel=f'{size} %', x=count)
            for size in (5, 20, 50) for count in (1, 2, 4, 8, 16, 32)}
 
-FIGURE8 = {f'{size} %, {chunks}': ordered(f'16 streams of 4 FAST queries of {size} %, {chunks} chunks', Mix(16, 4, (size,)), variants=('relevance',),
-                                          reference=('relevance',), chunks=chunks, panel=f'{size} %', x=chunks)
+FIGURE8 = {f'{size} %, {chunks}': ordered(f'16 streams at one time of 4 FAST queries of {size} %, {chunks} chunks', Mix(16, 4, (size,)), delay=0.0,
+                                          variants=('relevance',), reference=('relevance',), chunks=chunks, panel=f'{size} %', x=chunks)
            for size in (1, 10, 100) for chunks in (128, 256, 512, 1024, 2048)}
 
 SISCAN = {
