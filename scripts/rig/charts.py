@@ -151,9 +151,11 @@ def read_per_byte(plot, report, major, name, places):
                      linestyle='dashed', color=('#aaaaaa', '#D55E00')[column])
     left.set_title('bytes read per byte processed', fontsize=10)
     right.set_title('time s', fontsize=10)
+    left.set_ylim(0, 1)
+    right.set_ylim(bottom=0)
     for axes in picture.flat:
         axes.set_xlabel('streams')
-        axes.set_ylim(bottom=0)
+        axes.set_xticks(list(PBM_PUBLISHED))
         axes.legend(fontsize=7)
     return picture
 
