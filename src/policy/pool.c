@@ -46,6 +46,7 @@ lay_out(CScanPool *pool, char *memory, int max_scans, int max_slots, int max_hel
 	PART(planes, uint64_t, 2 * scans * CSCAN_MAP_WORDS);
 	PART(free_planes, int32_t, 2 * scans);
 	PART(index, int32_t, cscan_slots_index_size(max_slots));
+	PART(slot_places, CScanSlotPlace, CSCAN_NSLOT_LISTS * (size_t) max_slots);
 	PART(queues, CScanQueued, CSCAN_NQUEUES * scans);
 #undef PART
 

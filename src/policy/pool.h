@@ -185,13 +185,23 @@ typedef struct CScanSlot
 	uint64_t	order;			/* number of its load */
 	uint32_t	users;			/* processes of active scans that read it */
 	uint32_t	readers;		/* processes of all scans */
-
-	/* Neighbours in the lists of all slots that are taken, see slots.c. */
-	int32_t		older;			/* by stamp */
-	int32_t		newer;
-	int32_t		before;			/* by order */
-	int32_t		after;
 } CScanSlot;
+
+/* The lists of all slots that are taken, see slots.c. */
+typedef enum CScanSlotList
+{
+	CSCAN_SLOTS_BY_STAMP,
+	CSCAN_SLOTS_BY_ORDER,
+	CSCAN_NSLOT_LISTS
+} CScanSlotList;
+
+/* A slot's place in one of them: small, since many are looked at. */
+typedef struct CScanSlotPlace
+{
+	uint64_t	key;			/* its stamp, or its order */
+	int32_t		before;			/* its neighbours, or none */
+	int32_t		after;
+} CScanSlotPlace;
 
 /* A scan in a queue, see queue.c. */
 typedef struct CScanQueued
@@ -224,10 +234,8 @@ typedef struct CScanPoolState
 	int32_t		nactive;		/* not stalled */
 	int32_t		nplanes;		/* that each tally of slots has room for */
 	int32_t		nfree_planes;	/* for tallies of chunks */
-	int32_t		oldest;			/* ends of the lists of slots */
-	int32_t		newest;
-	int32_t		first;
-	int32_t		last;
+	int32_t		first[CSCAN_NSLOT_LISTS];	/* ends of the lists of slots */
+	int32_t		last[CSCAN_NSLOT_LISTS];
 	uint32_t	index_mask;		/* size of the index of slots, less 1 */
 	bool		queues_stale;	/* all keys in the queues have changed */
 	int32_t		queued[CSCAN_NQUEUES];	/* scans in each queue */
@@ -261,6 +269,7 @@ struct CScanPool
 	uint64_t   *planes;			/* 2 for each scan, of tallies of chunks */
 	int32_t    *free_planes;
 	int32_t    *index;			/* slots by table and chunk, see slots.c */
+	CScanSlotPlace *slot_places;	/* max_slots for each list, likewise */
 	CScanQueued *queues;		/* max_scans for each queue, see queue.c */
 
 	/* Takes the records, in a process that may trace; NULL at first. */

@@ -99,79 +99,49 @@ cscan_pool_find(const CScanPool *pool, int table, uint32_t chunk)
  * The lists
  * ------------------------------------------------------------------ */
 
-static void
-unlink_by_stamp(CScanPool *pool, int slot)
+static CScanSlotPlace *
+places(const CScanPool *pool, CScanSlotList list)
 {
-	const CScanSlot *s = &pool->slots[slot];
+	return pool->slot_places + (size_t) list * pool->state->max_slots;
+}
 
-	if (s->older != CSCAN_NONE)
-		pool->slots[s->older].newer = s->newer;
+static void
+unlink_slot(CScanPool *pool, CScanSlotList list, int slot)
+{
+	CScanSlotPlace *place = places(pool, list);
+	CScanSlotPlace s = place[slot];
+
+	if (s.before != CSCAN_NONE)
+		place[s.before].after = s.after;
 	else
-		pool->state->oldest = s->newer;
-	if (s->newer != CSCAN_NONE)
-		pool->slots[s->newer].older = s->older;
+		pool->state->first[list] = s.after;
+	if (s.after != CSCAN_NONE)
+		place[s.after].before = s.before;
 	else
-		pool->state->newest = s->older;
+		pool->state->last[list] = s.before;
 }
 
 /* Clocks of different processes may be a little apart: from the end on. */
 static void
-link_by_stamp(CScanPool *pool, int slot)
+link_slot(CScanPool *pool, CScanSlotList list, int slot, uint64_t key)
 {
-	CScanSlot  *s = &pool->slots[slot];
+	CScanSlotPlace *place = places(pool, list);
+	CScanSlotPlace s = {key, pool->state->last[list], CSCAN_NONE};
 
-	s->older = pool->state->newest;
-	s->newer = CSCAN_NONE;
-	while (s->older != CSCAN_NONE && pool->slots[s->older].stamp > s->stamp)
+	while (s.before != CSCAN_NONE && place[s.before].key > key)
 	{
-		s->newer = s->older;
-		s->older = pool->slots[s->older].older;
+		s.after = s.before;
+		s.before = place[s.before].before;
 	}
-	if (s->older != CSCAN_NONE)
-		pool->slots[s->older].newer = slot;
+	if (s.before != CSCAN_NONE)
+		place[s.before].after = slot;
 	else
-		pool->state->oldest = slot;
-	if (s->newer != CSCAN_NONE)
-		pool->slots[s->newer].older = slot;
+		pool->state->first[list] = slot;
+	if (s.after != CSCAN_NONE)
+		place[s.after].before = slot;
 	else
-		pool->state->newest = slot;
-}
-
-static void
-unlink_by_order(CScanPool *pool, int slot)
-{
-	const CScanSlot *s = &pool->slots[slot];
-
-	if (s->before != CSCAN_NONE)
-		pool->slots[s->before].after = s->after;
-	else
-		pool->state->first = s->after;
-	if (s->after != CSCAN_NONE)
-		pool->slots[s->after].before = s->before;
-	else
-		pool->state->last = s->before;
-}
-
-static void
-link_by_order(CScanPool *pool, int slot)
-{
-	CScanSlot  *s = &pool->slots[slot];
-
-	s->before = pool->state->last;
-	s->after = CSCAN_NONE;
-	while (s->before != CSCAN_NONE && pool->slots[s->before].order > s->order)
-	{
-		s->after = s->before;
-		s->before = pool->slots[s->before].before;
-	}
-	if (s->before != CSCAN_NONE)
-		pool->slots[s->before].after = slot;
-	else
-		pool->state->first = slot;
-	if (s->after != CSCAN_NONE)
-		pool->slots[s->after].before = slot;
-	else
-		pool->state->last = slot;
+		pool->state->last[list] = slot;
+	place[slot] = s;
 }
 
 static bool
@@ -184,24 +154,25 @@ has_few(const CScanPool *pool, const uint64_t *slots)
 	return n <= FEW_SLOTS;
 }
 
-/* Of equals the one with the lowest number. */
-int
-cscan_slots_oldest(const CScanPool *pool, const uint64_t *slots)
+/* Of a set of slots the first in a list; of equals the one with the lowest number. */
+static int
+first_of(const CScanPool *pool, CScanSlotList list, const uint64_t *slots)
 {
+	const CScanSlotPlace *place = places(pool, list);
 	int			best = CSCAN_NONE;
 
 	if (has_few(pool, slots))
 	{
 		CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
 		{
-			if (best == CSCAN_NONE || pool->slots[i].stamp < pool->slots[best].stamp)
+			if (best == CSCAN_NONE || place[i].key < place[best].key)
 				best = i;
 		}
 		return best;
 	}
-	for (int i = pool->state->oldest;
-		 i != CSCAN_NONE && (best == CSCAN_NONE || pool->slots[i].stamp == pool->slots[best].stamp);
-		 i = pool->slots[i].newer)
+	for (int i = pool->state->first[list];
+		 i != CSCAN_NONE && (best == CSCAN_NONE || place[i].key == place[best].key);
+		 i = place[i].after)
 	{
 		if (cscan_set_has(slots, (uint32_t) i) && (best == CSCAN_NONE || i < best))
 			best = i;
@@ -209,24 +180,16 @@ cscan_slots_oldest(const CScanPool *pool, const uint64_t *slots)
 	return best;
 }
 
-/* No two loads have the same number. */
+int
+cscan_slots_oldest(const CScanPool *pool, const uint64_t *slots)
+{
+	return first_of(pool, CSCAN_SLOTS_BY_STAMP, slots);
+}
+
 int
 cscan_slots_first(const CScanPool *pool, const uint64_t *slots)
 {
-	int			best = CSCAN_NONE;
-
-	if (has_few(pool, slots))
-	{
-		CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
-		{
-			if (best == CSCAN_NONE || pool->slots[i].order < pool->slots[best].order)
-				best = i;
-		}
-		return best;
-	}
-	for (best = pool->state->first; !cscan_set_has(slots, (uint32_t) best);)
-		best = pool->slots[best].after;
-	return best;
+	return first_of(pool, CSCAN_SLOTS_BY_ORDER, slots);
 }
 
 /* ------------------------------------------------------------------
@@ -252,7 +215,8 @@ forget_all(CScanPool *pool)
 {
 	CScanPoolState *state = pool->state;
 
-	state->oldest = state->newest = state->first = state->last = CSCAN_NONE;
+	for (int list = 0; list < CSCAN_NSLOT_LISTS; list++)
+		state->first[list] = state->last[list] = CSCAN_NONE;
 	state->index_mask = cscan_slots_index_size(state->max_slots) - 1;
 	for (uint32_t i = 0; i <= state->index_mask; i++)
 		pool->index[i] = CSCAN_NONE;
@@ -285,8 +249,8 @@ cscan_slots_rebuild(CScanPool *pool)
 		put_in_set(pool, CSCAN_SLOTS_DISPENSABLE, i, s->cheap || s->failed);
 		cscan_set_add(RESIDENT(pool, s->table), s->chunk);
 		index_insert(pool, i);
-		link_by_stamp(pool, i);
-		link_by_order(pool, i);
+		link_slot(pool, CSCAN_SLOTS_BY_STAMP, i, pool->slots[i].stamp);
+		link_slot(pool, CSCAN_SLOTS_BY_ORDER, i, pool->slots[i].order);
 	}
 }
 
@@ -320,8 +284,8 @@ cscan_slots_take(CScanPool *pool, int slot, int table, uint32_t chunk, uint64_t 
 	put_in_set(pool, CSCAN_SLOTS_TAKEN, slot, true);
 	cscan_set_add(RESIDENT(pool, table), chunk);
 	index_insert(pool, slot);
-	link_by_stamp(pool, slot);
-	link_by_order(pool, slot);
+	link_slot(pool, CSCAN_SLOTS_BY_STAMP, slot, pool->slots[slot].stamp);
+	link_slot(pool, CSCAN_SLOTS_BY_ORDER, slot, pool->slots[slot].order);
 }
 
 void
@@ -342,9 +306,9 @@ cscan_slots_set_held(CScanPool *pool, int slot, bool held)
 void
 cscan_slots_touch(CScanPool *pool, int slot, uint64_t now)
 {
-	unlink_by_stamp(pool, slot);
+	unlink_slot(pool, CSCAN_SLOTS_BY_STAMP, slot);
 	pool->slots[slot].stamp = now;
-	link_by_stamp(pool, slot);
+	link_slot(pool, CSCAN_SLOTS_BY_STAMP, slot, pool->slots[slot].stamp);
 }
 
 void
@@ -368,9 +332,9 @@ cscan_slots_begin_load(CScanPool *pool, int slot, const CScanPieces *have,
 	put_in_set(pool, CSCAN_SLOTS_IN_FLIGHT, slot, true);
 	put_in_set(pool, CSCAN_SLOTS_DISPENSABLE, slot, s->cheap);
 
-	unlink_by_order(pool, slot);
+	unlink_slot(pool, CSCAN_SLOTS_BY_ORDER, slot);
 	s->order = ++state->nloads;
-	link_by_order(pool, slot);
+	link_slot(pool, CSCAN_SLOTS_BY_ORDER, slot, pool->slots[slot].order);
 	cscan_slots_touch(pool, slot, now);
 	cscan_status_slot_changed(pool, slot);
 }
@@ -449,8 +413,8 @@ cscan_slots_drop(CScanPool *pool, int slot)
 	put_in_set(pool, CSCAN_SLOTS_DISPENSABLE, slot, false);
 	cscan_status_slot_changed(pool, slot);
 	index_remove(pool, slot);
-	unlink_by_stamp(pool, slot);
-	unlink_by_order(pool, slot);
+	unlink_slot(pool, CSCAN_SLOTS_BY_STAMP, slot);
+	unlink_slot(pool, CSCAN_SLOTS_BY_ORDER, slot);
 	clear(s);
 }
 
