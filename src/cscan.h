@@ -28,6 +28,7 @@ extern bool cscan_drop_behind;
 extern int	cscan_min_table_size;	/* kB, or -1 */
 extern int	cscan_max_scans;
 extern double cscan_page_cost;
+extern int	cscan_time_slice;	/* ms; 0: as it is */
 extern int	cscan_debug_take_ahead; /* chunks */
 
 /* Loaded by shared_preload_libraries: shared state and the ABM exist. */

@@ -34,6 +34,13 @@ struct CScanRegistration
 /* All of this process. */
 extern dlist_head cscan_registrations;
 
+/*
+ * A process that has a registration asks the kernel for long time slices, and
+ * one that has none left for what it had before; see time_slice.c.
+ */
+extern void cscan_time_slice_lengthen(void);
+extern void cscan_time_slice_reset(void);
+
 /* The wait event of a scan that waits for a chunk. */
 extern uint32 cscan_wait_for_chunk;
 

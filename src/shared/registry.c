@@ -31,7 +31,6 @@
 dlist_head	cscan_registrations = DLIST_STATIC_INIT(cscan_registrations);
 uint32		cscan_wait_for_chunk;
 
-
 static uint32 wait_for_release;
 
 static int
@@ -230,6 +229,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	cscan_unlock();
 
 	cscan_registration_wake(latch);
+	cscan_time_slice_lengthen();
 	CSCAN_FAULT(CSCAN_FAULT_REGISTERED);
 	return reg;
 }
@@ -312,6 +312,7 @@ cscan_registry_join(const CScanTicket *ticket)
 		pfree(reg);
 		return NULL;
 	}
+	cscan_time_slice_lengthen();
 	return reg;
 }
 
@@ -399,6 +400,8 @@ cscan_registry_leave(CScanRegistration *reg)
 
 	CSCAN_FAULT(CSCAN_FAULT_LEAVE);
 	dlist_delete(&reg->node);
+	if (dlist_is_empty(&cscan_registrations))
+		cscan_time_slice_reset();
 
 	cscan_lock();
 	if (reg->helper != CSCAN_NONE)

@@ -16,6 +16,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),
     ('cscan.page_cost', 'real', 'user', '0.5', NULL, '0', '10', NULL),
     ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, 'normal attach elevator relevance'),
+    ('cscan.time_slice', 'integer', 'user', '20', 'ms', '0', '100', NULL),
     ('cscan.trace', 'string', 'sighup', '', NULL, NULL, NULL, NULL) $$,
     'kind, context, default, unit and range of all settings');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name ~ '^cscan\.' AND (short_desc = '' OR short_desc !~ '\.$' OR extra_desc !~ '\.$') $$,
@@ -32,9 +33,10 @@ SET LOCAL cscan.enabled = off;
 SET LOCAL cscan.policy = elevator;
 SET LOCAL cscan.min_table_size = '1GB';
 SET LOCAL cscan.page_cost = 0.7;
+SET LOCAL cscan.time_slice = 5;
 RESET ROLE;
 SELECT is((SELECT string_agg(setting, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name ~ '^cscan\.' AND context = 'user'),
-    'off 1048576 0.7 elevator', 'the session''s own settings are for every user');
+    'off 1048576 0.7 elevator 5', 'the session''s own settings are for every user');
 SELECT throws_ok('SET cscan.nothing = 1', '42602', NULL, 'there are no others');
 
 SELECT * FROM finish();
