@@ -32,7 +32,7 @@ bool		cscan_drop_behind = false;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
 double		cscan_page_cost = 0.5;
-int			cscan_time_slice = 20;
+int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
 bool		cscan_preloaded = false;
 
@@ -126,7 +126,7 @@ define_session_settings(void)
 							"Sets the CPU time slice that a process with a cooperative scan asks the kernel for.",
 							"With longer ones those who wake up get the CPU sooner. 0 leaves it as it is; only Linux 6.12 and later do it.",
 							&cscan_time_slice,
-							20, 0, 100,
+							10, 0, 100,
 							PGC_USERSET,
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);

@@ -16,7 +16,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),
     ('cscan.page_cost', 'real', 'user', '0.5', NULL, '0', '10', NULL),
     ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, 'normal attach elevator relevance'),
-    ('cscan.time_slice', 'integer', 'user', '20', 'ms', '0', '100', NULL),
+    ('cscan.time_slice', 'integer', 'user', '10', 'ms', '0', '100', NULL),
     ('cscan.trace', 'string', 'sighup', '', NULL, NULL, NULL, NULL) $$,
     'kind, context, default, unit and range of all settings');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name ~ '^cscan\.' AND (short_desc = '' OR short_desc !~ '\.$' OR extra_desc !~ '\.$') $$,

@@ -37,8 +37,8 @@ sub has_slices
 	if ($child == 0)
 	{
 		my @attr = attributes(0);
-		$attr[5] = 20_000_000;
-		my $done = syscall($calls->[0], 0, pack('L L Q l L Q Q Q', @attr), 0) == 0 && slice(0) == 20_000_000;
+		$attr[5] = 10_000_000;
+		my $done = syscall($calls->[0], 0, pack('L L Q l L Q Q Q', @attr), 0) == 0 && slice(0) == 10_000_000;
 		POSIX::_exit($done ? 0 : 1);
 	}
 	waitpid $child, 0;
@@ -50,7 +50,7 @@ make_table($node, 't', 20000);
 my $session = session($node);
 my $pid = $session->pid;
 my $usual = slice($pid);
-my ($long, $short) = has_slices() ? (20_000_000, 5_000_000) : ($usual, $usual);
+my ($long, $short) = has_slices() ? (10_000_000, 5_000_000) : ($usual, $usual);
 
 note("usual slice $usual ns" . ($long == $usual ? ', and there are no others' : ''));
 
