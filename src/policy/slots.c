@@ -123,8 +123,9 @@ unlink_slot(CScanPool *pool, CScanSlotList list, int slot)
 
 /* Clocks of different processes may be a little apart: from the end on. */
 static void
-link_slot(CScanPool *pool, CScanSlotList list, int slot, uint64_t key)
+link_slot(CScanPool *pool, CScanSlotList list, int slot)
 {
+	uint64_t	key = list == CSCAN_SLOTS_BY_STAMP ? pool->slots[slot].stamp : pool->slots[slot].order;
 	CScanSlotPlace *place = places(pool, list);
 	CScanSlotPlace s = {key, pool->state->last[list], CSCAN_NONE};
 
@@ -249,8 +250,8 @@ cscan_slots_rebuild(CScanPool *pool)
 		put_in_set(pool, CSCAN_SLOTS_DISPENSABLE, i, s->cheap || s->failed);
 		cscan_set_add(RESIDENT(pool, s->table), s->chunk);
 		index_insert(pool, i);
-		link_slot(pool, CSCAN_SLOTS_BY_STAMP, i, pool->slots[i].stamp);
-		link_slot(pool, CSCAN_SLOTS_BY_ORDER, i, pool->slots[i].order);
+		link_slot(pool, CSCAN_SLOTS_BY_STAMP, i);
+		link_slot(pool, CSCAN_SLOTS_BY_ORDER, i);
 	}
 }
 
@@ -284,8 +285,8 @@ cscan_slots_take(CScanPool *pool, int slot, int table, uint32_t chunk, uint64_t 
 	put_in_set(pool, CSCAN_SLOTS_TAKEN, slot, true);
 	cscan_set_add(RESIDENT(pool, table), chunk);
 	index_insert(pool, slot);
-	link_slot(pool, CSCAN_SLOTS_BY_STAMP, slot, pool->slots[slot].stamp);
-	link_slot(pool, CSCAN_SLOTS_BY_ORDER, slot, pool->slots[slot].order);
+	link_slot(pool, CSCAN_SLOTS_BY_STAMP, slot);
+	link_slot(pool, CSCAN_SLOTS_BY_ORDER, slot);
 }
 
 void
@@ -308,7 +309,7 @@ cscan_slots_touch(CScanPool *pool, int slot, uint64_t now)
 {
 	unlink_slot(pool, CSCAN_SLOTS_BY_STAMP, slot);
 	pool->slots[slot].stamp = now;
-	link_slot(pool, CSCAN_SLOTS_BY_STAMP, slot, pool->slots[slot].stamp);
+	link_slot(pool, CSCAN_SLOTS_BY_STAMP, slot);
 }
 
 void
@@ -334,7 +335,7 @@ cscan_slots_begin_load(CScanPool *pool, int slot, const CScanPieces *have,
 
 	unlink_slot(pool, CSCAN_SLOTS_BY_ORDER, slot);
 	s->order = ++state->nloads;
-	link_slot(pool, CSCAN_SLOTS_BY_ORDER, slot, pool->slots[slot].order);
+	link_slot(pool, CSCAN_SLOTS_BY_ORDER, slot);
 	cscan_slots_touch(pool, slot, now);
 	cscan_status_slot_changed(pool, slot);
 }

@@ -6,8 +6,8 @@
  * Scans that need not wait for storage use CPU without a pause, and a crowd of
  * them is what everybody else queues behind: who sleeps often and briefly, as
  * those who read a socket or write a file, then waits for each of its turns
- * until a scan's has ended.  PostgreSQL's own scans sleep so often themselves
- * that nobody notices.
+ * until a scan's has ended.  The scans of PostgreSQL 18 sleep while I/O workers
+ * read for them, so beside those it need not.
  *
  * Linux (6.12 and later) gives the CPU to those first whose turn is to end
  * first, which are those who ask for little at a time.  Who asks for more gets

@@ -50,6 +50,7 @@ make_table($node, 't', 20000);
 my $session = session($node);
 my $pid = $session->pid;
 my $usual = slice($pid);
+my $scan = 'DECLARE a CURSOR FOR SELECT * FROM t; MOVE 10000 FROM a';
 my ($long, $short) = has_slices() ? (10_000_000, 5_000_000) : ($usual, $usual);
 
 note("usual slice $usual ns" . ($long == $usual ? ', and there are no others' : ''));
@@ -68,21 +69,21 @@ $session->query('COMMIT');
 like($session->query('SELECT sum(1 / (i - 10000)) FROM t') . $session->err, qr/division by zero/, 'a scan that fails');
 is(slice($pid), $usual, '... leaves the slice as it was');
 
-$session->query('BEGIN; SAVEPOINT s; DECLARE a CURSOR FOR SELECT * FROM t; MOVE 10000 FROM a');
+$session->query("BEGIN; SAVEPOINT s; $scan");
 is(slice($pid), $long, 'a cursor of a subtransaction');
 $session->query('ROLLBACK TO s');
 is(slice($pid), $usual, '... that is rolled back');
 $session->query('COMMIT');
 
-$session->query("SET cscan.time_slice = '5ms'; BEGIN; DECLARE a CURSOR FOR SELECT * FROM t; MOVE 10000 FROM a");
+$session->query("SET cscan.time_slice = '5ms'; BEGIN; $scan");
 is(slice($pid), $short, 'what the session has set');
-$session->query('COMMIT; SET cscan.time_slice = 0; BEGIN; DECLARE a CURSOR FOR SELECT * FROM t; MOVE 10000 FROM a');
+$session->query("COMMIT; SET cscan.time_slice = 0; BEGIN; $scan");
 is(sql($node, "SELECT count(*) FROM cscan_scans WHERE pid = $pid"), '1', 'with 0 a scan is registered');
 is(slice($pid), $usual, '... and its process keeps the slice that it has');
 $session->query('COMMIT; RESET cscan.time_slice');
 
 setpriority(0, $pid + 0, 3);
-$session->query('BEGIN; DECLARE a CURSOR FOR SELECT * FROM t; MOVE 10000 FROM a');
+$session->query("BEGIN; $scan");
 is(nice($pid), 3, 'a nice process stays so');
 is(slice($pid), $long, '... with a long slice');
 $session->query('COMMIT');
