@@ -25,6 +25,7 @@ Invariant: only processes that are started through wrap() are in the group, and 
     use_free_memory()                            the machine's free memory is really there
     cpu_of_all()                                 seconds of CPU that the machine has used
     scheduled(processes, title)                  of the one of these with such a title: seconds of CPU so far, seconds that it waited for one, how often
+    pace()                                       microseconds of CPU that a fixed piece of work takes now
     competitors(processes)                       how many sessions have a process that runs or waits for a CPU, these processes left out
 """
 import mmap
@@ -35,6 +36,7 @@ from pathlib import Path
 
 MB = 1024 * 1024
 UNLIMITED_V1 = -1
+USUAL_PACE = 320.0      # of a CPU of 2025; all that matters is that figures of different times are for the same one
 
 
 def disk_of(path):
@@ -300,6 +302,13 @@ def scheduled(processes, title):
         except OSError:                                         # it has ended, or this kernel does not count
             pass
     return 0.0, 0.0, 0
+
+
+def pace():
+    """A CPU's clock, and others who share it, change this by the minute."""
+    begin = time.thread_time()
+    sum(range(20000))
+    return (time.thread_time() - begin) * 1e6
 
 
 def competitors(processes):

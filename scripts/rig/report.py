@@ -242,9 +242,14 @@ class Report:
                self.plain_table(('load-rate',), {'MB/s': ('rate', MB, 0), 'share': ('share', 1, 2)}))
         yield 'Targets.', self.targets_table()
 
+    def pace(self):
+        paces = [row['pace'] for row in self.rows if row.get('pace')]
+        return {'CPUs': f'a fixed piece of work took {min(paces):.0f} to {max(paces):.0f} us of their time, a mean for each run: where runs differ in that, '
+                        'so do their times'} if paces else {}
+
     def markdown(self):
         used = dict.fromkeys(experiment for _, experiment, _, _ in self.cases())
-        parts = ['# cscan bench', '\n'.join(f'- {name}: {text}' for name, text in self.facts.items()),
+        parts = ['# cscan bench', '\n'.join(f'- {name}: {text}' for name, text in {**self.facts, **self.pace()}.items()),
                  '\n'.join(f'- {name}: {EXPERIMENTS[name].about}' for name in used)]
         for note, text in self.tables():
             if text:

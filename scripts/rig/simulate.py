@@ -23,7 +23,7 @@ from pathlib import Path
 
 from .cluster import SCRIPTS, Cluster, Failure
 from .experiments import EXPERIMENTS, point, points
-from .limits import MB
+from .limits import MB, USUAL_PACE
 from .report import table
 from .streams import Streams, asked
 from .testbed import BLOCK, SMALLEST_CACHE, usual_buffers, usual_chunk
@@ -65,6 +65,12 @@ def options(server, costs):
                'fast': f'{costs["FAST"]:.3f}', 'slow': f'{costs["SLOW"]:.3f}', 'load-cpu': f'{costs["load"]:.3f}',
                'wait-cpu': f'{costs["wait"]:.1f}'}
     return [word for name, value in numbers.items() for word in (f'--{name}', str(value))]
+
+
+def at_pace(costs, row):
+    """Costs that the results have are for CPUs of USUAL_PACE: what they were while this was measured."""
+    factor = (row.get('pace') or USUAL_PACE) / USUAL_PACE
+    return {name: value * factor for name, value in costs.items()}
 
 
 def competition(row):
@@ -178,22 +184,22 @@ def from_seed(a):
 def run(a):
     measured, queries, server, costs = from_results(a) if a.results else from_seed(a)
     given = {'FAST': a.fast, 'SLOW': a.slow, 'load': a.load_cpu, 'wait': a.wait_cpu}
-    costs = {**GUESSES, **costs, **{name: value for name, value in given.items() if value is not None}}
+    given = {name: value for name, value in given.items() if value is not None}
     with tempfile.TemporaryDirectory() as directory:
         path, other = a.plan or f'{directory}/plan.txt', f'{directory}/other.txt'
-        words = options(server, costs)
         simulated = {policy: [] for policy in measured}
         chance = random.Random(1)
         for turn in range(a.turns):
             # The first as planned.
             Path(path if turn == 0 else other).write_text(plan(queries, server['delay'], [chance.uniform(0, LATE) * (turn > 0) for _ in queries]))
             for policy, rows in measured.items():
-                for row in rows or [{}]:            # beside what competed with that run
+                for row in rows or [{}]:            # beside what competed with that run, on CPUs that were as quick as then
+                    words = options(server, {**GUESSES, **at_pace(costs, row), **given})
                     simulated[policy].append(simulate(policy, path if turn == 0 else other, [*words, *competition(row), *a.more]))
         simulated = {policy: {name: statistics.median(one[name] for one in all) for name in all[0]} for policy, all in simulated.items()}
     for columns in simulated.values():
         columns['cpu'] = columns['cpu_percent'] / 100 * columns['total_s'] * server['cores']
-    print(f'sim {" ".join([*words, *a.more])}\n')
+    print(f'sim {" ".join([*words, *a.more])}' + (', the costs of each run as its CPUs were\n' if costs else '\n'))
     print(compare(measured, simulated, MEASURES), compare(measured, simulated, DETAILS), sep='\n\n')
     others = [row for rows in measured.values() for row in rows if row.get('others') is not None]
     if others:

@@ -18,12 +18,12 @@ import os
 import random
 import statistics
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from . import data
 from .cluster import DATABASE
-from .limits import MB, scheduled
+from .limits import MB, USUAL_PACE, pace, scheduled
 from .progress import note, say
 from .seeks import Seeks
 from .testbed import BLOCK, MANAGER, Reads, Watch
@@ -173,7 +173,8 @@ class Alone:
 class Costs:
     """CPU time for a block, in us: a query's own, all in memory, and the manager's who loads it; and a scan's for a wait.
 
-    As many queries run at one time as in Table 2: they share CPUs and caches, and so each needs more than alone.
+    As many queries run at one time as in Table 2: they share CPUs and caches, and so each needs more than alone.  All of them are
+    for CPUs of USUAL_PACE, whatever these were when each of them was measured.
     """
     about: str
     database: str = data.TPCH
@@ -199,7 +200,7 @@ class Costs:
             sessions[0].execute("SELECT pg_prewarm('lineitem')")
             for kind, sql in queries.items():
                 self.cpu(rig, sessions, sql)        # finds its indexes, and what else it needs
-                costs[kind] = statistics.median(self.cpu(rig, sessions, sql) for _ in range(self.rounds)) / blocks * 1e6
+                costs[kind] = statistics.median(self.cpu(rig, sessions, sql)[0] for _ in range(self.rounds)) / blocks * 1e6
         cold = [self.cold(rig, name, queries['FAST']) for _ in range(self.rounds)]
         costs['load'] = statistics.median(loading / read for _, loading, read, _ in cold) * 1e6
         costs['wait'] = max(0.0, statistics.median((all - loading - costs['FAST'] * blocks / 1e6) / waits for all, loading, _, waits in cold) * 1e6)
@@ -207,23 +208,29 @@ class Costs:
         yield {'variant': name, 'seconds': time.perf_counter() - begin, 'costs': costs}
 
     def cold(self, rig, name, sql):
-        """Seconds of CPU in all, and of them the manager's; blocks that it has read, and waits."""
+        """Seconds of CPU in all, and of them the manager's, with CPUs of USUAL_PACE; blocks that it has read, and waits."""
         rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache + PER_RANGES, **rig.chunks())
         with rig.cluster.connect(self.database, **VARIANTS[name].settings) as session:
             session.execute('SELECT count(*) FROM nation')
             session.execute('EXPLAIN ' + sql)
             before = scheduled(rig.limit.processes(), MANAGER)[0]
-            all = self.cpu(rig, [session], sql)
-            loading = scheduled(rig.limit.processes(), MANAGER)[0] - before
+            all, factor = self.cpu(rig, [session], sql)
+            loading = (scheduled(rig.limit.processes(), MANAGER)[0] - before) * factor
             read, waits = session.execute('SELECT sum(blocks_read), sum(waits) FROM cscan_stat').fetchone()
         return all, loading, float(read or 1), float(waits or 1)
 
     def cpu(self, rig, sessions, sql):
-        """Of a session; the whole server's are divided, where they are known."""
+        """Of a session, with CPUs of USUAL_PACE, and what these make of a second of now; the whole server's are divided, where they are known."""
         with ThreadPoolExecutor(len(sessions)) as pool:
-            before, start = rig.limit.cpu(), time.perf_counter()
-            list(pool.map(lambda session: session.execute(sql).fetchall(), sessions))
-            return time.perf_counter() - start if before is None else (rig.limit.cpu() - before) / len(sessions)
+            before, start, paces = rig.limit.cpu(), time.perf_counter(), [pace()]
+            running = [pool.submit(lambda session: session.execute(sql).fetchall(), session) for session in sessions]
+            while wait(running, 0.1).not_done:
+                paces.append(pace())
+            for one in running:
+                one.result()
+            used = time.perf_counter() - start if before is None else (rig.limit.cpu() - before) / len(sessions)
+        factor = USUAL_PACE / statistics.harmonic_mean(paces)
+        return used * factor, factor
 
 
 WARM = {

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 
 from .cluster import Failure
-from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, open_limit, scheduled, touch_shared_memory, use_free_memory
+from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, open_limit, pace, scheduled, touch_shared_memory, use_free_memory
 from .progress import note
 
 BLOCK = 8192
@@ -124,14 +124,14 @@ class Watch:
     """While a run lasts: shows the time, keeps the largest page cache that was seen; counts from begin() on what was used.
 
     used: bytes and requests that were read, seeks if these are watched, seconds of CPU, and those that others on this machine have used; how
-    many sessions of others ran or wanted to, and how long the manager waited for a CPU each time that it wanted one, on average; None what
-    is not known.
+    many sessions of others ran or wanted to, and how long the manager waited for a CPU each time that it wanted one, on average; the pace of
+    the CPUs, as pace() has it; None what is not known.
     """
 
     def __init__(self, major, variant, limit, seeks=None):
         self.what, self.limit, self.seeks, self.page_cache = f'PostgreSQL {major}, {variant}', limit, seeks, None
-        self.used = dict.fromkeys(('bytes', 'requests', 'seeks', 'cpu', 'cpu of others', 'others', 'late'))
-        self.others, self.manager = [], []
+        self.used = dict.fromkeys(('bytes', 'requests', 'seeks', 'cpu', 'cpu of others', 'others', 'late', 'pace'))
+        self.others, self.manager, self.paces = [], [], []
         self.stop = threading.Event()
 
     def count(self):
@@ -148,6 +148,7 @@ class Watch:
         while not self.stop.wait(0.25):
             self.others.append(competitors(self.limit.processes()))
             self.manager.append(scheduled(self.limit.processes(), MANAGER))
+            self.paces.append(pace())
             if self.seeks:
                 self.seeks.count()
             cache = self.limit.page_cache()
@@ -168,6 +169,8 @@ class Watch:
         if self.thread.is_alive():
             self.thread.join()
             self.used.update({name: None if value is None else value - self.before[name] for name, value in self.count().items()})
+            if self.paces:
+                self.used['pace'] = statistics.harmonic_mean(self.paces)    # that much work was done while it was that
             # Without a group nobody knows who is who.
             if self.used['cpu'] is not None and self.others:
                 self.used.update(others=statistics.mean(self.others), late=self.late())

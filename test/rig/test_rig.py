@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
 
-from rig import data, experiments, seeks, simulate, streams, top, trace    # noqa: E402
+from rig import data, experiments, limits, seeks, simulate, streams, top, trace    # noqa: E402
 from rig.cluster import Failure                                             # noqa: E402
 from rig.report import Report                                               # noqa: E402
 from rig.results import Results                                             # noqa: E402
@@ -145,6 +145,13 @@ class Simulate(unittest.TestCase):
         self.assertEqual(simulate.competition({'others': 2.5, 'late': 0.001}),
                          ['--others', '2.50', '--wake', '1000.00', '--manager-wake', '1000.00'])
 
+    def test_pace(self):
+        """Costs are what they would be on CPUs that are as quick as those of the row."""
+        self.assertEqual(simulate.at_pace({'FAST': 8.0, 'wait': 20.0}, {'pace': 2 * limits.USUAL_PACE}), {'FAST': 16.0, 'wait': 40.0})
+        self.assertEqual(simulate.at_pace({'FAST': 8.0}, {}), {'FAST': 8.0})
+        self.assertEqual(simulate.at_pace({}, {'pace': 100.0}), {})
+        self.assertGreater(limits.pace(), 0)
+
     def test_compare(self):
         row = {'stream': 2.0, 'loaded': 200, 'bytes': None}
         text = simulate.compare({'normal': [row]}, {'normal': {'stream_s': 3.0, 'loads': 100, 'read_mb': 7.0}}, simulate.MEASURES)
@@ -174,13 +181,14 @@ class Tables(unittest.TestCase):
         def row(variant, seconds, experiment='table2'):
             return {'major': 15, 'experiment': experiment, 'point': '', 'run': 1, 'variant': variant, 'seconds': seconds, 'stream': seconds, 'mean': 1.0,
                     'bytes': 2 ** 30 * seconds, 'cpu': None, 'latencies': [['FAST', 1, seconds, None], ['FAST', 10, seconds, None]]}
-        rows = [row('relevance', 2.0, 'alone'), row('postgres', 8.0), row('brin', 6.0), row('relevance', 3.0)]
+        rows = [row('relevance', 2.0, 'alone'), row('postgres', 8.0), {**row('brin', 6.0), 'pace': 300.0}, {**row('relevance', 3.0), 'pace': 451.0}]
         report = Report({'machine': 'none'}, json.loads(json.dumps(rows)))
         self.assertEqual(report.reference(15, 'table2', ''), 'brin')
         self.assertEqual(report.values(15, 'table2', '', 'postgres', 'normal'), [4.0])
         self.assertIn('MISSED', report.targets_table())
         self.assertIn('| F-01', report.types_table())
         self.assertIn('*machine none*', report.markdown())
+        self.assertIn('300 to 451 us', report.markdown())
 
     def test_targets_without_a_reference_and_for_one_major(self):
         rows = [{'major': major, 'experiment': 'load-rate', 'point': '', 'run': 1, 'variant': variant, 'seconds': 1.0, 'rate': rate}
