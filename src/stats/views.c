@@ -3,11 +3,12 @@
  * views.c
  *		The functions behind the views.
  *
- * What belongs to a scan is shown to its own user and to members of
- * pg_read_all_stats; a table and its chunks to whoever may see a scan of it.
+ * A scan is shown to its own user, to members of that role and to those of
+ * pg_read_all_stats.  Of tables and chunks one sees what follows from the scans
+ * that one sees: who scans a table learns nothing of others that scan it.
  *
  * Rows are copied out under the scheduler's lock and formed after it has been
- * released: forming them may fail.
+ * released: forming them may fail, and so may looking up who may see what.
  *
  *-------------------------------------------------------------------------
  */
@@ -58,48 +59,45 @@ may_see(Oid roleid)
 		has_privs_of_role(GetUserId(), roleid);
 }
 
-/* Who scans what: a table's chunks are shown to whoever may see a scan of it. */
-typedef struct CScanReaders
+/* The scans that the caller may see, from before the lock was taken. */
+typedef struct CScanView
 {
-	int			nscans;
-	int		   *tables;			/* of each scan: its table, and */
-	Oid		   *roles;			/* whose it is */
-} CScanReaders;
+	bool		all;
+	Oid		   *roles;			/* of each scan: whose it is, if it is one of
+								 * these */
+} CScanView;
 
-static CScanReaders *
-make_readers(void)
-{
-	CScanReaders *readers = palloc0(sizeof(CScanReaders));
-
-	readers->tables = palloc(sizeof(int) * cscan_max_scans);
-	readers->roles = palloc(sizeof(Oid) * cscan_max_scans);
-	return readers;
-}
-
-/* Call with the lock held. */
 static void
-copy_readers(CScanReaders *readers)
+look(CScanView *view)
 {
+	view->all = may_see(ROLE_PG_READ_ALL_STATS);
+	view->roles = palloc0(sizeof(Oid) * cscan_max_scans);
+	if (view->all)
+		return;
+
+	cscan_lock();
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
-		if (cscan_pool.scans[i].table == CSCAN_NONE)
-			continue;
-		readers->tables[readers->nscans] = cscan_pool.scans[i].table;
-		readers->roles[readers->nscans++] = cscan_scans[i].roleid;
+		if (cscan_pool.scans[i].table != CSCAN_NONE)
+			view->roles[i] = cscan_scans[i].roleid;
+	}
+	cscan_unlock();
+
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (OidIsValid(view->roles[i]) && !may_see(view->roles[i]))
+			view->roles[i] = InvalidOid;
 	}
 }
 
+/* Call with the lock held; of a scan that has come since one sees nothing. */
 static bool
-may_see_table(const CScanReaders *readers, int table)
+in_view(const CScanView *view, int scan)
 {
-	if (may_see(ROLE_PG_READ_ALL_STATS))
-		return true;
-	for (int i = 0; i < readers->nscans; i++)
-	{
-		if (readers->tables[i] == table && may_see(readers->roles[i]))
-			return true;
-	}
-	return false;
+	return cscan_pool.scans[scan].table != CSCAN_NONE &&
+		(view->all ||
+		 (OidIsValid(view->roles[scan]) &&
+		  view->roles[scan] == cscan_scans[scan].roleid));
 }
 
 /* A scan's ranges of blocks, as a multirange. */
@@ -186,60 +184,90 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/*
+ * What the scans in view have to do with a slot, or false if nothing: who may
+ * see all scans sees chunks that nobody wants, too.  Call with the lock held.
+ */
+static bool
+slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *users)
+{
+	const CScanSlot *slot = &cscan_pool.slots[i];
+	bool		found = view->all;
+
+	*interested = *starved = *users = 0;
+	for (int j = 0; j < cscan_max_scans; j++)
+	{
+		if (cscan_pool.scans[j].table != slot->table || !in_view(view, j))
+			continue;
+		if (cscan_pool.scans[j].in_use == i)
+		{
+			found = true;
+			*users += cscan_pool_active(&cscan_pool, j);
+		}
+		if (cscan_pool_wants(&cscan_pool, j, slot->chunk))
+		{
+			found = true;
+			*interested += cscan_pool_active(&cscan_pool, j);
+			*starved += cscan_pool_starved(&cscan_pool, j);
+		}
+	}
+	for (int j = 0; j < cscan_pool.state->max_helpers; j++)
+	{
+		const CScanHelper *helper = &cscan_pool.helpers[j];
+
+		if (helper->used && helper->in_use == i && helper->scan != CSCAN_NONE &&
+			in_view(view, helper->scan))
+		{
+			found = true;
+			*users += cscan_pool_active(&cscan_pool, helper->scan);
+		}
+	}
+	return found;
+}
+
 /* cscan_chunks: datid, relid, chunk, state, interested, starved, users */
 Datum
 cscan_chunks_srf(PG_FUNCTION_ARGS)
 {
 	CScanRow   *rows;
 	const char **states;
-	int		   *tables;
-	CScanReaders *readers;
+	CScanView	view;
 	int			n = 0;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	rows = palloc0(sizeof(CScanRow) * cscan_pool.state->max_slots);
 	states = palloc(sizeof(char *) * cscan_pool.state->max_slots);
-	tables = palloc(sizeof(int) * cscan_pool.state->max_slots);
-	readers = make_readers();
+	look(&view);
 
 	cscan_lock();
-	copy_readers(readers);
 	for (int i = 0; i < cscan_pool.state->max_slots; i++)
 	{
 		const CScanSlot *slot = &cscan_pool.slots[i];
-		int			starved = 0;
+		int			interested;
+		int			starved;
+		int			users;
 
-		if (slot->table == CSCAN_NONE)
+		if (slot->table == CSCAN_NONE ||
+			!slot_in_view(&view, i, &interested, &starved, &users))
 			continue;
-		for (int j = 0; j < cscan_max_scans; j++)
-		{
-			if (cscan_pool.scans[j].table != slot->table)
-				continue;
-			starved += cscan_pool_starved(&cscan_pool, j) &&
-				cscan_pool_wants(&cscan_pool, j, slot->chunk);
-		}
 		if (cscan_pool_in_flight(&cscan_pool, i))
 			states[n] = "loading";
 		else
 			states[n] = slot->failed ? "failed" : "ready";
-		tables[n] = slot->table;
 		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[slot->table].dbid);
 		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[slot->table].relid);
 		rows[n].values[2] = Int32GetDatum((int32) slot->chunk);
-		rows[n].values[4] = Int32GetDatum(cscan_pool_interested(&cscan_pool, slot->table, slot->chunk));
+		rows[n].values[4] = Int32GetDatum(interested);
 		rows[n].values[5] = Int32GetDatum(starved);
-		rows[n].values[6] = Int32GetDatum((int32) cscan_pool_users(&cscan_pool, i));
+		rows[n].values[6] = Int32GetDatum(users);
 		n++;
 	}
 	cscan_unlock();
 
 	for (int i = 0; i < n; i++)
-	{
 		rows[i].values[3] = CStringGetTextDatum(states[i]);
-		if (may_see_table(readers, tables[i]))
-			put_rows(fcinfo, &rows[i], 1);
-	}
+	put_rows(fcinfo, rows, n);
 	return (Datum) 0;
 }
 
@@ -248,26 +276,28 @@ Datum
 cscan_relations_srf(PG_FUNCTION_ARGS)
 {
 	CScanRow   *rows;
-	int		   *tables;
-	CScanReaders *readers;
+	CScanView	view;
 	int			n = 0;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	rows = palloc0(sizeof(CScanRow) * cscan_max_scans);
-	tables = palloc(sizeof(int) * cscan_max_scans);
-	readers = make_readers();
+	look(&view);
 
 	cscan_lock();
-	copy_readers(readers);
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
+		int			nscans = 0;
+
 		if (!cscan_pool.tables[i].used)
 			continue;
-		tables[n] = i;
+		for (int j = 0; j < cscan_max_scans; j++)
+			nscans += cscan_pool.scans[j].table == i && in_view(&view, j);
+		if (nscans == 0 && !view.all)
+			continue;
 		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[i].dbid);
 		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[i].relid);
-		rows[n].values[2] = Int32GetDatum(cscan_pool.tables[i].nscans);
+		rows[n].values[2] = Int32GetDatum(nscans);
 		rows[n].values[3] = Int64GetDatum((int64) cscan_tables[i].chunks_delivered);
 		rows[n].values[4] = Int64GetDatum((int64) cscan_tables[i].chunks_loaded);
 		rows[n].values[5] = Int64GetDatum((int64) cscan_tables[i].blocks_read);
@@ -275,11 +305,7 @@ cscan_relations_srf(PG_FUNCTION_ARGS)
 	}
 	cscan_unlock();
 
-	for (int i = 0; i < n; i++)
-	{
-		if (may_see_table(readers, tables[i]))
-			put_rows(fcinfo, &rows[i], 1);
-	}
+	put_rows(fcinfo, rows, n);
 	return (Datum) 0;
 }
 

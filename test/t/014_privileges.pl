@@ -127,7 +127,21 @@ is(abm_pid($node), $abm, 'which is still there');
 		'cscan_why_not plans nothing of it for hostile');
 	like(as_role('hostile', q(PREPARE p AS SELECT 1; SELECT * FROM cscan_why_not('EXECUTE p'))), qr/ERROR: .*utility/, 'nor a statement that would run another one');
 	$victim->query('COMMIT');
-	$victim->quit;
+
+	# Nor does who scans a table himself see what others do there: victim is at its beginning, hostile far behind that.
+	my $hostile = session_of('hostile', 'hostile', policy => 'normal');
+	my $behind = 200;
+	my $there = 'SELECT count(*) FROM cscan_chunks WHERE chunk < ' . $behind;
+	$hostile->query('BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; MOVE ' . ($behind + 20) * 8 * 17 . ' FROM c');
+	$victim->query("SET cscan.policy = normal; BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; MOVE 1000 FROM c");
+	is(sql($node, 'SELECT count(*) FROM cscan_scans'), '2', 'two scans of a table');
+	is(sql($node, 'SELECT scans FROM cscan_relations'), '2', 'a superuser is told that there are two');
+	is(as_role($_, 'SELECT scans FROM cscan_relations'), '1', "$_ is told of one") foreach qw(hostile victim);
+	ok(poll($node, "SELECT ($there) > 0"), 'a superuser sees chunks that victim has had loaded');
+	is(as_role('hostile', $there), '0', 'hostile does not');
+	is(as_role('hostile', 'SELECT count(*) FROM cscan_chunks WHERE greatest(interested, starved, users) > 1'), '0', 'and is told of its own interest only');
+	$_->query('COMMIT') foreach ($victim, $hostile);
+	$_->quit foreach ($victim, $hostile);
 	nothing_left($node, 'after what there is to see', 't');
 }
 
