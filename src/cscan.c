@@ -34,6 +34,7 @@ int			cscan_max_scans = 128;
 double		cscan_page_cost = 0.5;
 int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
+bool		cscan_debug_small_scans = false;
 bool		cscan_preloaded = false;
 
 static const struct config_enum_entry policy_options[] = {
@@ -175,6 +176,14 @@ define_server_settings(void)
 							PGC_SUSET,
 							GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);
+	DefineCustomBoolVariable("cscan.debug_small_scans",
+							 "Registers scans of a single chunk, too, and from their first page on, for tests.",
+							 NULL,
+							 &cscan_debug_small_scans,
+							 false,
+							 PGC_SUSET,
+							 GUC_NOT_IN_SAMPLE,
+							 NULL, NULL, NULL);
 	cscan_trace_define_setting();
 	cscan_fault_init();
 }

@@ -30,6 +30,7 @@ extern int	cscan_max_scans;
 extern double cscan_page_cost;
 extern int	cscan_time_slice;	/* ms; 0: as it is */
 extern int	cscan_debug_take_ahead; /* chunks */
+extern bool cscan_debug_small_scans;
 
 /* Loaded by shared_preload_libraries: shared state and the ABM exist. */
 extern bool cscan_preloaded;

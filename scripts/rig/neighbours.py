@@ -6,7 +6,7 @@ Scenes:
   bloat         a table that is updated while it is scanned (bloat.py)
 
 Of the first: each neighbour gets a table of its own, SCANS sessions that count its rows over and over, and a session with an idle
-cursor, whose transaction ends CURSOR seconds later: it stands in the way of some, with and without cscan.  What needs
+cursor in the middle of a scan, whose transaction ends CURSOR seconds later: it stands in the way of some, with and without cscan.  What needs
 the table for itself is timed from the end of the last transaction that was under way before.
 """
 import argparse
@@ -25,6 +25,7 @@ from .progress import say
 
 SCANS = 16
 CURSOR = 1.0        # seconds
+CURSOR_ROWS = 20000 # that it has read: 9 MB, more than the head of a table that is read before a scan is announced
 WARM_UP = 0.5
 ALLOWED = 1.0       # seconds more than without cscan
 TARGET = 'target'
@@ -37,17 +38,18 @@ SETTINGS = {'shared_buffers': '64MB', 'cscan.min_table_size': 0, 'wal_level': 'l
 @dataclass
 class Neighbour:
     name: str
-    sql: str = ''               # one statement; {n} is a new number each time
+    sql: str = ''               # statements; {n} is a new number each time
     alone: bool = False         # it waits for whoever uses the table
     before: str = ''            # statements, before anybody scans
     program: str = ''           # in place of a statement; {host} is where the server is
     database: str = ''          # where the table is, in place of the cluster's own
     after: str = ''             # statements
+    until: str = ''             # what a session that was there before has to answer with true at the end
 
 
 NEIGHBOURS = [
     Neighbour('VACUUM', f'VACUUM {TARGET}', before=f'DELETE FROM {TARGET} WHERE i % 20 = 0'),
-    Neighbour('VACUUM FREEZE', f'VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) {TARGET}', alone=True, before=f'UPDATE {TARGET} SET i = i + 1 WHERE i % 50 = 0'),
+    Neighbour('VACUUM FREEZE', f'VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) {TARGET}', before=f'UPDATE {TARGET} SET i = i + 1 WHERE i % 50 = 0'),
     Neighbour('VACUUM FULL', f'VACUUM FULL {TARGET}', alone=True),
     Neighbour('CLUSTER', f'CLUSTER {TARGET} USING {TARGET}_pkey', alone=True),
     Neighbour('REINDEX', f'REINDEX TABLE {TARGET}', alone=True),
@@ -58,7 +60,8 @@ NEIGHBOURS = [
     Neighbour('SET TABLESPACE', f'ALTER TABLE {TARGET} SET TABLESPACE other', alone=True),
     Neighbour('SET LOGGED', f'ALTER TABLE {TARGET} SET LOGGED', alone=True, before=f'ALTER TABLE {TARGET} SET UNLOGGED'),
     Neighbour('CREATE INDEX CONCURRENTLY', f'CREATE INDEX CONCURRENTLY {TARGET}_i ON {TARGET} (i)'),
-    Neighbour('ALTER SYSTEM, reload', 'SELECT pg_reload_conf()', before='ALTER SYSTEM SET cscan.buffer_share = 0.3',
+    Neighbour('ALTER SYSTEM, reload', 'ALTER SYSTEM SET cscan.buffer_share = 0.3; SELECT pg_reload_conf()',
+              until="SELECT current_setting('cscan.buffer_share') = '0.3'",
               after='ALTER SYSTEM RESET cscan.buffer_share; SELECT pg_reload_conf()'),
     Neighbour('CHECKPOINT', 'CHECKPOINT', before=f'UPDATE {TARGET} SET i = i + 1 WHERE i % 10 = 0'),
     Neighbour('pg_basebackup', program='dir=$(mktemp -d) && pg_basebackup -c fast -X none -F t -D "$dir" -U postgres -h {host} && rm -r "$dir"'),
@@ -77,7 +80,7 @@ class Scene:
         self.cscan = {'cscan.enabled': 'on' if with_cscan else 'off'}
         self.database = f'{neighbour.database}_{number}' if neighbour.database else 'postgres'
         self.stop = threading.Event()
-        self.under_way = {}     # who: when it began
+        self.announced = False  # is the cursor's scan a cooperative one?
         self.ended = []         # (begin, end)
         self.threads = []
 
@@ -104,7 +107,10 @@ class Scene:
         import psycopg
         with self.cluster.connect(dbname=self.database, **self.cscan) as connection:
             begin = time.monotonic()
-            connection.execute(f'BEGIN; DECLARE c CURSOR FOR SELECT * FROM {TARGET}; FETCH 1000 FROM c')
+            connection.execute(f'BEGIN; DECLARE c CURSOR FOR SELECT * FROM {TARGET}; MOVE {CURSOR_ROWS} FROM c')
+            with self.cluster.connect(dbname='postgres') as another:
+                pid = connection.info.backend_pid
+                self.announced = another.execute('SELECT count(*) FROM cscan_scans WHERE pid = %s', (pid,)).fetchone()[0] > 0
             ready.wait()
             try:
                 self.stop.wait(WARM_UP + CURSOR)
@@ -131,12 +137,16 @@ class Scene:
 
     def time(self):
         """Seconds that the neighbour takes, those that it waits for others before, and how many scans end a second meanwhile."""
-        neighbour, begin = self.neighbour, time.monotonic()
-        if neighbour.program:
-            self.cluster.run('sh', '-c', neighbour.program.format(host=self.cluster.inside))
-        else:
-            self.statements(neighbour.sql.format(n=self.number), 'postgres')
-        end = time.monotonic()
+        neighbour = self.neighbour
+        with self.cluster.connect(dbname='postgres') as old:
+            begin = time.monotonic()
+            if neighbour.program:
+                self.cluster.run('sh', '-c', neighbour.program.format(host=self.cluster.inside))
+            else:
+                self.statements(neighbour.sql.format(n=self.number), 'postgres')
+            while neighbour.until and not old.execute(neighbour.until).fetchone()[0]:
+                time.sleep(0.001)
+            end = time.monotonic()
         free = begin
         ended = list(self.ended)
         if neighbour.alone:
@@ -149,8 +159,8 @@ class Scene:
             return connection.execute('SELECT sum(chunks_delivered) FROM cscan_stat').fetchone()[0]
 
     def shared(self):
-        """Have the scans been cooperative ones?"""
-        return self.delivered() > self.before
+        """Have the scans been cooperative ones, the cursor's too?"""
+        return self.announced and self.delivered() > self.before
 
     def __exit__(self, *_):
         self.stop.set()
@@ -171,7 +181,7 @@ def measure(cluster, runs):
                 with Scene(cluster, neighbour, with_cscan, number) as scene:
                     took, waited, ended = scene.time()
                 if with_cscan and not scene.shared():
-                    raise Failure(f'{neighbour.name}: no scan was given a chunk by cscan')
+                    raise Failure(f'{neighbour.name}: no scan was given a chunk by cscan, or the cursor was none of them')
                 seconds[with_cscan].append(took)
                 scans[with_cscan].append(ended)
                 say(f'{cluster.major} {neighbour.name}, cscan {"on" if with_cscan else "off"}: {took:.2f} s'

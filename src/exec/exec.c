@@ -68,7 +68,8 @@ create_state(CustomScan *cscan)
 	node->css.slotOps = &TTSOpsBufferHeapTuple;
 #endif
 	node->kind = (CScanKind) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_KIND);
-	node->first_rows = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FIRST_ROWS);
+	node->first_rows = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FIRST_ROWS) &&
+		!cscan_debug_small_scans;
 	return (Node *) node;
 }
 

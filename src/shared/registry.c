@@ -78,7 +78,7 @@ worth_sharing(const CScanRange *ranges, uint32 nranges, uint32 chunk_blocks)
 
 	for (uint32 i = 0; i < nranges; i++)
 		wanted += ranges[i].end - ranges[i].first;
-	return wanted > chunk_blocks;
+	return wanted > (cscan_debug_small_scans ? 0 : chunk_blocks);
 }
 
 /*

@@ -9,6 +9,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.buffer_share', 'real', 'sighup', '0.5', NULL, '0', '0.75', NULL),
     ('cscan.chunk_size', 'integer', 'postmaster', '4096', 'kB', '64', '262144', NULL),
     ('cscan.debug_fault', 'string', 'superuser', '', NULL, NULL, NULL, NULL),
+    ('cscan.debug_small_scans', 'bool', 'superuser', 'off', NULL, NULL, NULL, NULL),
     ('cscan.debug_take_ahead', 'integer', 'superuser', '1', NULL, '1', '32', NULL),
     ('cscan.drop_behind', 'bool', 'sighup', 'off', NULL, NULL, NULL, NULL),
     ('cscan.enabled', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),

@@ -360,55 +360,72 @@ $node->start;
 is(sql($node, 'SELECT count(*), sum(i) FROM u'), $right, 'the page is whole again: right');
 $node->restart;
 
-### A file that gets shorter, and one that is missing
+### A file that may not be read, one that is missing, and one that gets shorter
 
-$abm = wait_for_abm($node);
-$gatekeeper = session($node, name => 'gatekeeper');
-$gatekeeper->query('SELECT pg_advisory_lock(1)');
+# Scans are in the middle of it, and have it open; the ABM is new, and has not.  What it cannot load they read for themselves, if they can.
+my %ways = (
+	unreadable => [ sub { chmod 0, $path }, sub { chmod 0600, $path }, qr/could not open file "[^"]*": Permission denied/ ],
+	missing => [ sub { rename $path, "$path.gone" }, sub { rename "$path.gone", $path }, qr/could not open file "[^"]*": No such file or directory/ ],
+	short => [ sub { truncate $path, int((-s $path) / 8192 / 2) * 8192 }, sub { write_back("$path.saved", $path) },
+		qr/could not read blocks? [0-9.]+ in file .*read only 0 of/ ]);
+
+foreach my $way (qw(unreadable missing short))
 {
-	my $size = -s $path;
-	my $s = session($node, name => 'scan', policy => 'normal');
-	my $slower = session($node, name => 'another scan', policy => 'normal');
+	my ($break, $mend, $error) = @{ $ways{$way} };
+	my @scans = map { session($node, name => "$way, $_", policy => $_) } @policies;
+	my $well = session($node, name => "$way, another table");
+	my $gated = 'SELECT count(*), sum(i) FROM %s WHERE CASE WHEN i %% 100 = 0 THEN gate(1) ELSE true END';
 
-	$_->send(gated_query('u', 100, 1)) foreach ($s, $slower);
-	ok(wait_waiting($node, 2), 'two scans have begun');
-	ok(poll($node, q(SELECT count(*) = 0 FROM cscan_chunks WHERE state = 'loading')), 'nothing is being loaded');
-	truncate($path, int($size / 8192 / 2) * 8192) or die "$path: $!";
+	$gatekeeper = session($node, name => 'gatekeeper');
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$_->send(sprintf $gated, 'u') foreach @scans;
+	$well->send(sprintf $gated, 't');
+	ok(wait_waiting($node, 5), "$way: scans have begun");
+	ok(poll($node, q(SELECT count(*) = 0 FROM cscan_chunks WHERE state = 'loading')), "$way: nothing is being loaded");
+	my $old = wait_for_abm($node);
+	sql($node, "SELECT pg_terminate_backend($old)");
+	$abm = wait_for_abm($node, $old);
+	my $self_reads = stat_sum($node, 'self_reads');
+
+	$break->() or die "$path: $!";
 	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
-	foreach ($s, $slower)
+	foreach my $s (@scans)
 	{
-		$_->result;
-		like($_->err, qr/ERROR: .*could not read blocks? [0-9.]+ in file .*read only 0 of/,
-			"$_->{name}: PostgreSQL's own error for a file that is too short");
-		$_->quit;
-	}
-	nothing_left($node, 'after a truncated file', 't', 'u');
-	is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'another table: right');
-	is(abm_pid($node), $abm, 'the ABM is the same');
-	$gatekeeper->quit;
+		my $answer = $s->result;
 
-	$node->stop('immediate');
-	rename($path, "$path.gone") or die "$path: $!";
-	$node->start;
-	$abm = wait_for_abm($node);
+		# From 18 on an I/O worker reads for a scan, who has not had it open and says of any reason that there is no such file.
+		if ($way ne 'short' && $answer eq $right) { is($s->err, '', "$s->{name}: right") }
+		else { like($answer . $s->err, qr/ERROR: .*(?:$error|could not read blocks? [0-9.]+ in file .*: No such file)/, "$s->{name}: PostgreSQL's own error") }
+	}
+	is($well->result . $well->err, $right, "$way: a scan of another table: right");
+	cmp_ok(stat_sum($node, 'self_reads'), '>', $self_reads, "$way: what could not be loaded was read by those who can") if $way ne 'short';
 	foreach my $policy (@policies)
 	{
-		like(sql_fails($node, "SET cscan.policy = $policy; SELECT count(*) FROM u"),
-			qr/ERROR: .*could not open file "[^"]*": No such file or directory/,
-			"$policy: PostgreSQL's own error for a missing file");
-	}
-	nothing_left($node, 'after a missing file', 't', 'u');
-	is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'another table: right');
-	is(abm_pid($node), $abm, 'the ABM is the same');
+		my $late = "SET cscan.policy = $policy; SELECT count(*), sum(i) FROM u";
 
-	$node->stop;
-	rename("$path.saved", $path) or die "$path: $!";
-	$node->start;
-	is(sql($node, 'SELECT count(*), sum(i) FROM u'), $right, 'the file is back: right');
+		# A short file is a small table for whoever comes then.
+		if ($way eq 'short') { is(sql($node, $late), sql($node, "SET cscan.enabled = off; $late"), "$way, $policy: as without cscan for one that comes then") }
+		else { like(sql_fails($node, $late), qr/ERROR: .*$error/, "$way, $policy: PostgreSQL's own error for one that comes then") }
+	}
+	is(abm_pid($node), $abm, "$way: the ABM is the same");
+	$_->quit foreach (@scans, $well, $gatekeeper);
+	$mend->() or die "$path: $!";
+	nothing_left($node, "after a file: $way", 't', 'u');
+	is(sql($node, 'SELECT count(*), sum(i) FROM u'), $right, "$way: it is whole again: right");
 }
 
 $node->stop;
 done_testing();
+
+# Into the file as it is, which others have open.
+sub write_back
+{
+	my ($from, $to) = @_;
+	my $content = slurp_file($from);
+	open my $file, '+<', $to or return 0;
+	binmode $file;
+	return print({$file} $content) && close $file;
+}
 
 sub copy_file
 {

@@ -9,7 +9,7 @@
 # says by its plan which of these it has.  In the end each kind must have been
 # executed under each policy.
 #
-# CSCAN_ORACLE_SECONDS says how long (20), CSCAN_ORACLE_SEED repeats a run's
+# CSCAN_ORACLE_SECONDS says how long (40), CSCAN_ORACLE_SEED repeats a run's
 # sequence of queries.
 
 use strict;
@@ -23,7 +23,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-my $seconds = $ENV{CSCAN_ORACLE_SECONDS} || 20;
+my $seconds = $ENV{CSCAN_ORACLE_SECONDS} || 40;
 my $seed = $ENV{CSCAN_ORACLE_SEED} || (time * 1000) % 1000000007;
 my $rows = 12000;
 alarm $seconds + $CScanTest::file_limit;

@@ -52,6 +52,13 @@ nothing_left($standby, 'after queries on the standby', 't', 'u');
 
 ### The primary works on a table that is being scanned on the standby
 
+# What a session was told, without where.
+sub fate
+{
+	my ($err) = $_[0]->err =~ /((?:ERROR|FATAL): .*)/s;
+	return defined $err ? $err =~ s/^psql:[^ ]* //mgr : '';
+}
+
 my $cancelled = qr/conflict with recovery/;
 my $n = 0;
 foreach my $work (
@@ -65,6 +72,7 @@ foreach my $work (
 {
 	my $policy = $policies[ $n++ % 4 ];
 	my $s = session($standby, name => "scan on the standby, $policy", policy => $policy);
+	my $core = session($standby, name => "PostgreSQL's own scan on the standby");
 	my $cursor = session($standby, name => 'cursor on the standby', policy => $policy);
 	my $idle = session($standby, name => 'finished query on the standby', policy => $policy);
 
@@ -76,17 +84,19 @@ foreach my $work (
 	$cursor->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM d');
 	is(scalar(split /\n/, $cursor->query('FETCH 1000 FROM c')), 1000, "a cursor is open before: $work");
 	my $loaded = stat_sum($standby, 'chunks_loaded');
-	$s->send(slow_query('d', 1000, 0.1));
+	$core->query('SET cscan.enabled = off');
+	$_->send(slow_query('d', 1000, 0.1)) foreach ($s, $core);
 	ok(poll($standby, "SELECT sum(chunks_loaded) > $loaded FROM cscan_stat"), 'a scan is under way');
 	sql($primary, $work);
 	replayed($work);
 	my $answer = $s->result;
 	ok(($answer eq $before && $s->err eq '') || $s->err =~ $cancelled, "the scan is right, or cancelled: $work")
 	  or diag("$answer " . $s->err);
+	is($answer . fate($s), $core->result . fate($core), "so is PostgreSQL's own scan: $work");
 	my $rest = $cursor->query('FETCH ALL FROM c');
 	ok(scalar(split /\n/, $rest) == $rows - 1000 || $cursor->err =~ /conflict|current transaction is aborted|server closed/,
 		"the cursor is right, or cancelled: $work") or diag(length($rest) . ' ' . $cursor->err);
-	$_->quit foreach ($s, $cursor, $idle);
+	$_->quit foreach ($s, $core, $cursor, $idle);
 	nothing_left($standby, "after: $work", 't');
 	is(sql($standby, 'SELECT count(*), sum(i) FROM d'), sql($primary, 'SELECT count(*), sum(i) FROM d'),
 		"as on the primary after: $work") unless $work =~ /DROP/;

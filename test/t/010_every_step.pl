@@ -121,10 +121,12 @@ foreach my $step (sort keys %steps)
 	# It stays there until something else comes.  When it has left it does not listen.
 	unless ($place =~ /^le/)
 	{
-		$s = victim($step, $policy, 'wait', q(SET statement_timeout = '100ms'));
+		my $log = -s $node->logfile;
+		$s = victim($step, $policy, 'wait', q(SET statement_timeout = '300ms'));
 		$s->result;
 		like($s->err, qr/canceling statement due to statement timeout/, "$step, timeout: it is told");
-		my $log = -s $node->logfile;
+		like(slurp_file($node->logfile, $log), qr/waits at "$place"/, "$step, timeout: there");
+		$log = -s $node->logfile;
 		foreach my $how (qw(pg_cancel_backend pg_terminate_backend))
 		{
 			my $error = $how =~ /cancel/ ? qr/canceling statement due to user request/ : qr/terminating connection due to administrator command/;
@@ -230,14 +232,18 @@ sub starts_again
 	return;
 }
 
-foreach my $step (qw(registered asleep page leave))
+foreach my $step (sort keys %steps)
 {
-	my $s = victim($step, 'relevance', 'kill');
+	my $log = -s $node->logfile;
+	my $s = victim($step, $policies[ $turn++ % 4 ], 'kill');
+
+	# A worker's end may be told as that of another process.
 	$s->result;
-	like($s->err, qr/server closed the connection unexpectedly/, "$step, kill: it is gone");
+	like($s->err, qr/server closed the connection unexpectedly|terminating connection because of crash/, "$step, kill: it is gone");
+	ok($node->wait_for_log(qr/was terminated by signal 9/, $log), "$step, kill: by that");
 	starts_again("$step, kill");
 }
-foreach my $step (qw(abm-start abm-locked abm-read abm-unlock))
+foreach my $step (qw(abm-start abm-locked abm-start-load abm-read abm-loaded abm-drop abm-unlock))
 {
 	my $log = -s $node->logfile;
 	my $old = wait_for_abm($node);

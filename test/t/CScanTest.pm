@@ -251,7 +251,8 @@ sub set_conf
 	return;
 }
 
-# Nothing may stay behind the queries on these tables: one test.
+# Nothing may stay behind the queries: no scan, no chunk, no pin on any table, whatever its database, no lock on these tables, and no file
+# that the ABM keeps open though it has gone.  One test.
 sub nothing_left
 {
 	my ($node, $name, @tables) = @_;
@@ -259,19 +260,32 @@ sub nothing_left
 		'scans' => 'cscan_scans',
 		'chunks' => 'cscan_chunks',
 		'relations' => 'cscan_relations',
+		'pins' => 'pg_buffercache WHERE relfilenode >= 16384 AND pinning_backends > 0',
 		'locks of the ABM' => q(pg_locks JOIN pg_stat_activity USING (pid) WHERE backend_type = 'cscan abm'),
 		'locks on databases' => q(pg_locks WHERE locktype = 'object' AND classid = 'pg_database'::regclass));
 
-	foreach my $table (@tables)
-	{
-		$checks{"locks on $table"} = "pg_locks WHERE relation = '$table'::regclass";
-		$checks{"pins on $table"} = "pg_buffercache
-			WHERE relfilenode = pg_relation_filenode('$table') AND pinning_backends > 0";
-	}
+	$checks{"locks on $_"} = "pg_locks WHERE relation = '$_'::regclass" foreach @tables;
 	my $all = join ' UNION ALL ', map { "SELECT '$_' AS what, count(*) AS n FROM $checks{$_}" } sort keys %checks;
 	my $left = last_answer($node, "SELECT coalesce(string_agg(n || ' ' || what, ', ' ORDER BY what), 'nothing') FROM ($all) c WHERE n > 0",
 		'nothing', $soon);
+	$left = open_files($node) unless defined $left;
 	return is(defined $left ? $left : 'nothing', 'nothing', "$name: nothing is left behind");
+}
+
+# Files of the data directory that have been removed while the ABM had them open, and that it has not closed soon; undef if there are none.
+sub open_files
+{
+	my ($node) = @_;
+	my $until = time + $soon;
+
+	for (;;)
+	{
+		my $pid = abm_pid($node);
+		my @gone = $pid ? grep { m{^.*/(?:base|global|pg_tblspc)/.* \(deleted\)$} } map { readlink $_ || '' } glob "/proc/$pid/fd/*" : ();
+		return undef unless @gone;
+		return 'open: ' . join ', ', @gone if time > $until;
+		usleep(20_000);
+	}
 }
 
 # Nobody has a lock on the table that a query on it has just used: one test.  Not
