@@ -283,7 +283,7 @@ SKIP:
 	{
 		foreach my $query ('SELECT count(*), sum(i) FROM t', 'SELECT count(*), sum(i) FROM (SELECT i FROM t WHERE v >= 0 ORDER BY filler, i OFFSET 0) x')
 		{
-			my $s = session($node, name => "$more kB more", policy => 'relevance');
+			my $s = session($node, name => "$more kB more", policy => $policies[($failed + $worked) % 4]);
 
 			$s->query($bitmap) if $query =~ /WHERE/;
 			my ($size) = slurp_file('/proc/' . $s->pid . '/status') =~ /^VmSize:\s+(\d+)/m;
