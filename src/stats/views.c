@@ -18,6 +18,7 @@
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -34,6 +35,9 @@ PG_FUNCTION_INFO_V1(cscan_stat_scheduler_srf);
 PG_FUNCTION_INFO_V1(cscan_stat_reset);
 
 #define MAX_COLUMNS		11
+
+/* Slots, times scans, that are looked at before the lock is given back. */
+#define MAX_LOOKS		32768
 
 typedef struct CScanRow
 {
@@ -225,49 +229,63 @@ slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *u
 	return found;
 }
 
-/* cscan_chunks: datid, relid, chunk, state, interested, starved, users */
+/*
+ * cscan_chunks: datid, relid, chunk, state, interested, starved, users
+ *
+ * The lock is given back after every few slots, so that nobody who looks again
+ * and again holds up the scheduler; so rows may be of different moments.
+ */
 Datum
 cscan_chunks_srf(PG_FUNCTION_ARGS)
 {
+	int			batch;
+	int			nslots;
 	CScanRow   *rows;
 	const char **states;
 	CScanView	view;
-	int			n = 0;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	rows = palloc0(sizeof(CScanRow) * cscan_pool.state->max_slots);
-	states = palloc(sizeof(char *) * cscan_pool.state->max_slots);
+	batch = Max(1, MAX_LOOKS / cscan_max_scans);
+	nslots = cscan_pool.state->max_slots;
+	rows = palloc0(sizeof(CScanRow) * batch);
+	states = palloc(sizeof(char *) * batch);
 	look(&view);
 
-	cscan_lock();
-	for (int i = 0; i < cscan_pool.state->max_slots; i++)
+	for (int first = 0; first < nslots; first += batch)
 	{
-		const CScanSlot *slot = &cscan_pool.slots[i];
-		int			interested;
-		int			starved;
-		int			users;
+		int			n = 0;
 
-		if (slot->table == CSCAN_NONE ||
-			!slot_in_view(&view, i, &interested, &starved, &users))
-			continue;
-		if (cscan_pool_in_flight(&cscan_pool, i))
-			states[n] = "loading";
-		else
-			states[n] = slot->failed ? "failed" : "ready";
-		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[slot->table].dbid);
-		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[slot->table].relid);
-		rows[n].values[2] = Int32GetDatum((int32) slot->chunk);
-		rows[n].values[4] = Int32GetDatum(interested);
-		rows[n].values[5] = Int32GetDatum(starved);
-		rows[n].values[6] = Int32GetDatum(users);
-		n++;
+		CHECK_FOR_INTERRUPTS();
+		cscan_lock();
+		for (int i = first; i < Min(first + batch, nslots); i++)
+		{
+			const CScanSlot *slot = &cscan_pool.slots[i];
+			int			interested;
+			int			starved;
+			int			users;
+
+			if (slot->table == CSCAN_NONE ||
+				!slot_in_view(&view, i, &interested, &starved, &users))
+				continue;
+			if (cscan_pool_in_flight(&cscan_pool, i))
+				states[n] = "loading";
+			else
+				states[n] = slot->failed ? "failed" : "ready";
+			rows[n].values[0] = ObjectIdGetDatum(cscan_tables[slot->table].dbid);
+			rows[n].values[1] = ObjectIdGetDatum(cscan_tables[slot->table].relid);
+			rows[n].values[2] = Int32GetDatum((int32) slot->chunk);
+			rows[n].values[4] = Int32GetDatum(interested);
+			rows[n].values[5] = Int32GetDatum(starved);
+			rows[n].values[6] = Int32GetDatum(users);
+			n++;
+		}
+		cscan_unlock();
+
+		for (int i = 0; i < n; i++)
+			rows[i].values[3] = CStringGetTextDatum(states[i]);
+		put_rows(fcinfo, rows, n);
 	}
-	cscan_unlock();
-
-	for (int i = 0; i < n; i++)
-		rows[i].values[3] = CStringGetTextDatum(states[i]);
-	put_rows(fcinfo, rows, n);
 	return (Datum) 0;
 }
 

@@ -38,10 +38,15 @@ catch_record(const CScanPool *pool, const CScanTraceRecord *r)
  * Text
  * ------------------------------------------------------------------ */
 
-static const char *const policy_names[CSCAN_NPOLICIES] = {"normal", "attach", "elevator", "relevance"};
 static const char *const action_names[] = {"nothing", "evict", "unpin", "load"};
 
 #define NAME(names, n)	((n) < sizeof(names) / sizeof(names[0]) ? (names)[n] : "?")
+
+static const char *
+policy_name(int policy)
+{
+	return policy < CSCAN_NPOLICIES ? cscan_policies[policy]->name : "?";
+}
 
 /* " word N", " word none" for CSCAN_NONE */
 static void
@@ -80,7 +85,7 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 			break;
 		case CSCAN_TRACE_STATE_SCAN:
 			fprintf(out, " scan %d table %d policy %s blocks %u ranges %u position %u since %llu%s%s%s%s",
-					r->scan, r->other, NAME(policy_names, r->flag & CSCAN_TRACE_SCAN_POLICY), r->blocks,
+					r->scan, r->other, policy_name(r->flag & CSCAN_TRACE_SCAN_POLICY), r->blocks,
 					r->count, r->chunk, (unsigned long long) r->time,
 					r->flag & CSCAN_TRACE_SCAN_WAITING ? " waiting" : "",
 					r->flag & CSCAN_TRACE_SCAN_BLOCKED ? " blocked" : "",
@@ -152,7 +157,7 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 			break;
 		case CSCAN_TRACE_REGISTER:
 			fprintf(out, " table %d policy %s blocks %u ranges %u ->", r->other,
-					NAME(policy_names, r->flag), r->blocks, r->count);
+					policy_name(r->flag), r->blocks, r->count);
 			number(out, "scan", r->scan);
 			break;
 		case CSCAN_TRACE_AGAIN:

@@ -29,6 +29,10 @@ choose_available(const CScanPool *pool, int scan)
 	return cscan_slots_first(pool, cscan_scan_slots(pool, scan, CSCAN_HAS_READY));
 }
 
+/*
+ * Those that wait go before those that still read: a reader may be the one for
+ * whom no room can be made, and the disk would stand still for it.
+ */
 static int
 choose_query(CScanPool *pool, uint64_t now)
 {
@@ -42,7 +46,9 @@ choose_query(CScanPool *pool, uint64_t now)
 
 		if (pool->tables[s->table].loadable && cscan_pool_starved(pool, i) &&
 			cscan_pool_has_absent(pool, i) &&
-			(best == CSCAN_NONE || s->since < pool->scans[best].since))
+			(best == CSCAN_NONE ||
+			 (s->blocked && !pool->scans[best].blocked) ||
+			 (s->blocked == pool->scans[best].blocked && s->since < pool->scans[best].since)))
 			best = i;
 	}
 	return best;

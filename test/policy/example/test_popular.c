@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * test_popular.c
- *		The worked example of doc/policies.md does what it says.
+ *		The worked example of doc/policies.md does what it says, alone and among
+ *		the others.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +31,7 @@ test_choices(void)
 	is_int(use_next(pool, a, 25), 4, "and then the next");
 	is_int(use_next(pool, b, 26), 4, "for both");
 	use_next(pool, c, 27);
-	is_int(load_one(pool, 28), 0, "the first again: of what only one wants the first; nobody wants 5 any more");
+	is_int(load_one(pool, 28), 6, "the third waits, the others read: of what only it wants the first; nobody wants 5 any more");
 	is_int(cscan_pool_find(pool, table, 5), CSCAN_NONE, "so that one went");
 	pool_free(pool);
 }
@@ -77,5 +78,7 @@ main(void)
 {
 	test_choices();
 	test_all_chunks();
+	test_mixed();
+	test_starvation();
 	return tests_finish();
 }
