@@ -811,6 +811,12 @@ cscan_abm_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGINT, CSCAN_SIG_IGN);
+
+	/*
+	 * Until here SIGHUP was ignored, so a reload since this process was
+	 * forked has not been heard of: whatever the files say, it is read again.
+	 */
+	ConfigReloadPending = true;
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 
