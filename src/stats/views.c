@@ -36,7 +36,7 @@ PG_FUNCTION_INFO_V1(cscan_stat_reset);
 
 #define MAX_COLUMNS		11
 
-/* Slots, times scans, that are looked at before the lock is given back. */
+/* Slots, times readers, that are looked at before the lock is given back. */
 #define MAX_LOOKS		32768
 
 typedef struct CScanRow
@@ -67,18 +67,18 @@ may_see(Oid roleid)
 typedef struct CScanView
 {
 	bool		all;
-	Oid		   *roles;			/* of each scan: whose it is, if it is one of
-								 * these */
+	Oid		   *roles;			/* if not: of each scan whose it is, if it is
+								 * one of them */
 } CScanView;
 
 static void
 look(CScanView *view)
 {
 	view->all = may_see(ROLE_PG_READ_ALL_STATS);
-	view->roles = palloc0(sizeof(Oid) * cscan_max_scans);
 	if (view->all)
 		return;
 
+	view->roles = palloc0(sizeof(Oid) * cscan_max_scans);
 	cscan_lock();
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
@@ -246,7 +246,7 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	batch = Max(1, MAX_LOOKS / cscan_max_scans);
+	batch = Max(1, MAX_LOOKS / (cscan_max_scans + cscan_pool.state->max_helpers));
 	nslots = cscan_pool.state->max_slots;
 	rows = palloc0(sizeof(CScanRow) * batch);
 	states = palloc(sizeof(char *) * batch);
@@ -294,28 +294,29 @@ Datum
 cscan_relations_srf(PG_FUNCTION_ARGS)
 {
 	CScanRow   *rows;
+	int		   *nscans;			/* in view, of each table */
 	CScanView	view;
 	int			n = 0;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	rows = palloc0(sizeof(CScanRow) * cscan_max_scans);
+	nscans = palloc0(sizeof(int) * cscan_max_scans);
 	look(&view);
 
 	cscan_lock();
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
-		int			nscans = 0;
-
-		if (!cscan_pool.tables[i].used)
-			continue;
-		for (int j = 0; j < cscan_max_scans; j++)
-			nscans += cscan_pool.scans[j].table == i && in_view(&view, j);
-		if (nscans == 0 && !view.all)
+		if (in_view(&view, i))
+			nscans[cscan_pool.scans[i].table]++;
+	}
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (!cscan_pool.tables[i].used || (nscans[i] == 0 && !view.all))
 			continue;
 		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[i].dbid);
 		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[i].relid);
-		rows[n].values[2] = Int32GetDatum(nscans);
+		rows[n].values[2] = Int32GetDatum(nscans[i]);
 		rows[n].values[3] = Int64GetDatum((int64) cscan_tables[i].chunks_delivered);
 		rows[n].values[4] = Int64GetDatum((int64) cscan_tables[i].chunks_loaded);
 		rows[n].values[5] = Int64GetDatum((int64) cscan_tables[i].blocks_read);

@@ -80,6 +80,12 @@ note(const char *fmt,...)
 	fflush(stdout);
 }
 
+const char *
+policy_label(int policy)
+{
+	return policy == CSCAN_NPOLICIES ? "mixed" : cscan_policies[policy]->name;
+}
+
 int
 tests_finish(void)
 {

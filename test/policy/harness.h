@@ -32,6 +32,9 @@ extern bool is_double(double got, double expected, const char *fmt,...)
 /* A line of comment. */
 extern void note(const char *fmt,...) __attribute__((format(printf, 1, 2)));
 
+/* Of a CScanPolicyId, or of CSCAN_NPOLICIES for all of them at once. */
+extern const char *policy_label(int policy);
+
 /* The last line; returns the exit status. */
 extern int	tests_finish(void);
 

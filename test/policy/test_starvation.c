@@ -56,12 +56,6 @@ pick_chunk_blocks(World *world, Interest interest)
 	}
 }
 
-static const char *
-name_of(int policy)
-{
-	return policy == MIXED ? "mixed" : cscan_policies[policy]->name;
-}
-
 static CScanPolicyId
 pick_policy(World *world, int policy)
 {
@@ -218,12 +212,12 @@ run_kind(int policy, int slots, Interest interest, int runs)
 		runs = (runs + 3) / 4;
 	for (int number = 0; number < runs; number++)
 		run(policy, slots, number, interest, false, &sum);
-	ok(sum.failures == 0, "%s, %d slots%s: nobody starves, nothing stops", name_of(policy), slots,
+	ok(sum.failures == 0, "%s, %d slots%s: nobody starves, nothing stops", policy_label(policy), slots,
 	   interests[interest]);
-	is_int((int64_t) sum.idle, 0, "%s, %d slots%s: the disk is never idle without a reason", name_of(policy), slots,
+	is_int((int64_t) sum.idle, 0, "%s, %d slots%s: the disk is never idle without a reason", policy_label(policy), slots,
 		   interests[interest]);
 	if (interest != WHOLE_CHUNKS && sum.loads > 1000)
-		ok(sum.top_ups > 0, "%s, %d slots%s: slots were topped up", name_of(policy), slots, interests[interest]);
+		ok(sum.top_ups > 0, "%s, %d slots%s: slots were topped up", policy_label(policy), slots, interests[interest]);
 	note("%llu loads, %llu of them top-ups, %llu reloads; at most %llu in one wait, %llu vain wake-ups; idle: %llu for the elevator, %llu for relevance",
 		 (unsigned long long) sum.loads, (unsigned long long) sum.top_ups,
 		 (unsigned long long) sum.reloads, (unsigned long long) sum.longest,
@@ -247,7 +241,7 @@ test_starvation(void)
 	if (only != NULL && sscanf(only, "%d,%d,%d,%d", &policy, &nslots, &number, &interest) >= 3)
 	{
 		run(policy, nslots, number, (Interest) interest, true, &sum);
-		ok(sum.failures == 0, "one run of %s%s", name_of(policy), interests[interest]);
+		ok(sum.failures == 0, "one run of %s%s", policy_label(policy), interests[interest]);
 		return;
 	}
 	for (interest = 0; interest < NINTERESTS; interest++)

@@ -38,12 +38,6 @@ sim_wrong(Sim *sim, const char *fmt,...)
 	va_end(args);
 }
 
-const char *
-sim_policy_name(int policy)
-{
-	return policy == CSCAN_NPOLICIES ? "mixed" : cscan_policies[policy]->name;
-}
-
 void
 sim_defaults(SimConfig *config, Workload *work)
 {

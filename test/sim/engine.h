@@ -252,7 +252,6 @@ typedef struct Sim
 
 /* Those of Table 2, at the rig's scale. */
 extern void sim_defaults(SimConfig *config, Workload *work);
-extern const char *sim_policy_name(int policy);
 
 extern Sim *sim_create(const SimConfig *config, const Plan *plan);
 extern bool sim_run(Sim *sim);	/* false: see sim->wrong */

@@ -134,7 +134,7 @@ set_policies(Options *options, const char *list)
 	{
 		int			i = 0;
 
-		while (i <= CSCAN_NPOLICIES && strcmp(sim_policy_name(i), word) != 0)
+		while (i <= CSCAN_NPOLICIES && strcmp(policy_label(i), word) != 0)
 			i++;
 		if (i > CSCAN_NPOLICIES || options->npolicies > CSCAN_NPOLICIES)
 			fail("no such policy", word);

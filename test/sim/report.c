@@ -153,7 +153,7 @@ report_make(const Sim *sim, uint64_t seed, const double *alone)
 	Report		report = {0};
 
 	report.seed = seed;
-	report.policy = sim_policy_name(sim->config.policy);
+	report.policy = policy_label(sim->config.policy);
 	add_latencies(sim, alone, &report);
 	add_streams(sim, &report);
 	report.loads = stats->loads;
@@ -301,7 +301,7 @@ report_kinds(FILE *file, const Sim *sim, const double *alone, bool csv)
 
 		fprintf(file, csv ? "kind,%s,%s,%d,%d,%.6f,%.6f,%.6f,%.6f\n" :
 				"       %-10s %-5s %3d %%: %5d queries, latency %8.2f s, alone %8.2f s, normalised %6.2f, waited %8.2f s\n",
-				sim_policy_name(sim->config.policy), speeds[k->speed], k->percent, k->n, k->latency / k->n,
+				policy_label(sim->config.policy), speeds[k->speed], k->percent, k->n, k->latency / k->n,
 				k->alone / k->n, k->normalised / k->n, k->waits / k->n);
 	}
 	free(kinds);
@@ -320,7 +320,7 @@ report_queries(FILE *file, const Sim *sim, uint64_t seed, const double *alone)
 		if (!result->done)
 			continue;
 		fprintf(file, "%llu,%s,%d,%s,%d,%u,%u,%.6f,%.6f,%.6f,%llu,%.6f\n", (unsigned long long) seed,
-				sim_policy_name(sim->config.policy), query->stream, speeds[query->speed], query->table,
+				policy_label(sim->config.policy), query->stream, speeds[query->speed], query->table,
 				query->ranges[0].first, plan_blocks(query), (double) result->start / US,
 				(double) (result->end - result->start) / US, alone[i] / US,
 				(unsigned long long) result->waits, (double) result->wait_time / US);

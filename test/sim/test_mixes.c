@@ -132,7 +132,7 @@ run(int policy, int number, Summary *sum)
 	sim = sim_create(&config, plan);
 	if (!sim_run(sim))
 	{
-		note("%s, number %d: %s", sim_policy_name(policy), number, sim->wrong);
+		note("%s, number %d: %s", policy_label(policy), number, sim->wrong);
 		sum->failed++;
 	}
 	for (int i = 0; i < plan->nqueries; i++)
@@ -175,11 +175,11 @@ test_mixes(void)
 
 		for (int number = 0; number < RUNS; number++)
 			run(policy, number, &sum);
-		is_int(sum.failed, 0, "%s: %d runs without a violation", sim_policy_name(policy), RUNS);
-		is_int(sum.incomplete, 0, "%s: all queries got all their chunks", sim_policy_name(policy));
-		is_int(sum.below, 0, "%s: never fewer loads than the bound", sim_policy_name(policy));
-		is_int(sum.differ, 0, "%s: the same run twice is the same", sim_policy_name(policy));
-		is_int((int64_t) sum.spins, 0, "%s: the manager always comes to an end", sim_policy_name(policy));
+		is_int(sum.failed, 0, "%s: %d runs without a violation", policy_label(policy), RUNS);
+		is_int(sum.incomplete, 0, "%s: all queries got all their chunks", policy_label(policy));
+		is_int(sum.below, 0, "%s: never fewer loads than the bound", policy_label(policy));
+		is_int(sum.differ, 0, "%s: the same run twice is the same", policy_label(policy));
+		is_int((int64_t) sum.spins, 0, "%s: the manager always comes to an end", policy_label(policy));
 		note("%llu events, %llu loads, bound %llu, %llu stalls, %llu self-reads, at most %llu loads in one wait",
 			 (unsigned long long) sum.events, (unsigned long long) sum.loads, (unsigned long long) sum.bound,
 			 (unsigned long long) sum.stalls, (unsigned long long) sum.self_reads,

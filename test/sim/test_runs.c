@@ -41,8 +41,8 @@ alone(int policy, uint64_t chunk_cpu, uint64_t disk_latency, uint64_t seek, int 
 	config.depth = depth;
 	test_query(plan, 0, 0, chunk_cpu, 0, 10);
 	sim = run(&config, plan, what);
-	is_int(latency(sim, 0), expected, "%s, %s: its time", sim_policy_name(policy), what);
-	is_int((int64_t) sim->stats.loads, 10, "%s, %s: its loads", sim_policy_name(policy), what);
+	is_int(latency(sim, 0), expected, "%s, %s: its time", policy_label(policy), what);
+	is_int((int64_t) sim->stats.loads, 10, "%s, %s: its loads", policy_label(policy), what);
 	sim_free(sim);
 	plan_free(plan);
 }

@@ -102,7 +102,7 @@ scene(int policy, uint32_t pool_chunks, Victim victim, bool spread)
 		;
 	ok(sim->unfinished == 0 && sim->wrong[0] == '\0' && sim->stats.self_reads == 0 &&
 	   sim->stats.longest_wait <= time_bound(sim),
-	   "%s, %u chunks, %s beside endless short queries%s", sim_policy_name(policy), pool_chunks, victims[victim],
+	   "%s, %u chunks, %s beside endless short queries%s", policy_label(policy), pool_chunks, victims[victim],
 	   spread ? "" : " at one place");
 	if (sim->wrong[0] != '\0')
 		note("%s", sim->wrong);

@@ -100,6 +100,31 @@ wait_for_abm($node, $abm);
 nothing_left($node, 'after four ABMs', 't', 'u');
 serves('after four ABMs');
 
+### Started again
+
+# SIGHUP is ignored until it has its handler, so it reads the configuration anew: this value nobody else has heard of.
+sql($node, 'ALTER SYSTEM SET cscan.buffer_share = 0');
+$abm = wait_for_abm($node);
+sql($node, "SELECT pg_terminate_backend($abm)");
+$abm = wait_for_abm($node, $abm);
+ok(poll($node, "DO 'BEGIN PERFORM cscan_stat_reset(); PERFORM count(x) FROM t x; END'; SELECT sum(scans) = 0 FROM cscan_stat"),
+	'a new ABM has read the configuration again: it has no room for chunks');
+sql($node, 'ALTER SYSTEM RESET cscan.buffer_share');
+$node->reload;
+serves('after a reload');
+
+# And it does not keep files open that have gone, which nothing_left() would see.
+{
+	my $gone = $node->data_dir . '/base/gone';
+	open my $file, '>', $gone or die "$gone: $!";
+	unlink $gone;
+	is_deeply([ CScanTest::removed_files($$) ], ["$gone (deleted)"], 'a removed file that is open is seen');
+}
+sql($node, 'CREATE TABLE gone AS TABLE t');
+is(sql($node, 'SELECT count(*), sum(i) FROM gone'), $right, 'a table is scanned');
+sql($node, 'DROP TABLE gone; CHECKPOINT');
+nothing_left($node, 'after a table that has gone', 't');
+
 ### Terminated while nothing is scanned
 
 $abm = wait_for_abm($node);

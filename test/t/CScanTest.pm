@@ -281,11 +281,21 @@ sub open_files
 	for (;;)
 	{
 		my $pid = abm_pid($node);
-		my @gone = $pid ? grep { m{^.*/(?:base|global|pg_tblspc)/.* \(deleted\)$} } map { readlink $_ || '' } glob "/proc/$pid/fd/*" : ();
+		my @gone = $pid ? removed_files($pid) : ();
 		return undef unless @gone;
 		return 'open: ' . join ', ', @gone if time > $until;
 		usleep(20_000);
 	}
+}
+
+# Of those that a process has open.
+sub removed_files
+{
+	my ($pid) = @_;
+	my @open = grep { defined } map { readlink } glob "/proc/$pid/fd/*";
+
+	die "cannot see what process $pid has open\n" if !@open && -d "/proc/$pid";
+	return grep { m{/(?:base|global|pg_tblspc)/.* \(deleted\)$} } @open;
 }
 
 # Nobody has a lock on the table that a query on it has just used: one test.  Not
