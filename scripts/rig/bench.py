@@ -122,7 +122,8 @@ def commit():
 def describe_limit(rig, a):
     if rig.limit.kind == 'none':
         return f'none ({rig.limit.why}); bytes read are those of the whole disk'
-    return f'{a.bandwidth:g} MB/s (disk {rig.limit.disk}), {a.page_cache // MB} MB of page cache, by {rig.limit.kind}'
+    cache = 'direct I/O past the page cache' if a.direct_io else f'{a.page_cache // MB} MB of page cache'
+    return f'{a.bandwidth:g} MB/s (disk {rig.limit.disk}), {cache}, by {rig.limit.kind}'
 
 
 def describe_read_ahead(rig):
@@ -183,6 +184,7 @@ def bench_major(a, major, tasks, estimate, answers, report, results):
         for database in dict.fromkeys(point(name, label).database for _, name, label, _ in tasks):
             facts = data.load(cluster, database)
             report.facts[f'lineitem of {database}'] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
+        report.facts[f'I/O of {major}'] = rig.describe_io()
         report.facts['limit'] = describe_limit(rig, a)
         report.facts['read-ahead'] = describe_read_ahead(rig)
         results.keep_facts(report.facts)
@@ -213,7 +215,7 @@ def describe(a):
     """Facts of the report, and those of them that results must have in common."""
     facts = {
         'date': time.strftime('%Y-%m-%d %H:%M'), 'machine': machine(), 'cscan': commit(),
-        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size that and the page cache, '
+        'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size {"that" if a.direct_io else "that and the page cache"}, '
                   f'cscan.chunk_size {a.chunk_size} kB (where it goes with the scale), '
                   'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '')
                   + ''.join(f', {name} = {value}' for name, value in a.set),
@@ -242,6 +244,7 @@ def main():
             bench(a, report, results)
         finally:
             if results.rows:
+                report.write(a.out)         # whatever becomes of the pictures
                 report.write(a.out, charts.draw(report, a.out))
                 say(f'written to {a.out}: bench.md, bench.csv, latencies.csv, pictures')
     except Failure as failure:

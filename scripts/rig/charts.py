@@ -69,6 +69,8 @@ def bars_of(measures, place=''):
     def draw(plot, report, major, name, places):
         variants = places[place]
         shown = [one for one in measures if any(report.values(major, name, place, variant, one[0]) for variant in variants)]
+        if not shown:
+            return None
         picture = Picture(plot, report, major, name, 1, len(shown))
         for axes, (measure, title, unit) in zip(picture.flat, shown):
             picture.bars(axes, place, variants, measure, title, unit)
@@ -78,6 +80,8 @@ def bars_of(measures, place=''):
 
 def chunks_over_time(plot, report, major, name, places):
     variants = [variant for variant in reversed(POLICIES) if variant in places[''] and report.of(major, name, '', variant)[-1].get('loads')]
+    if not variants:
+        return None
     picture = Picture(plot, report, major, name, 1, len(variants), share_y=True)
     for axes, variant in zip(picture.flat, variants):
         loads = report.of(major, name, '', variant)[-1]['loads']

@@ -18,6 +18,7 @@ GB = 1024 ** 3
 MB = 1024 ** 2
 MEASURES = {'seconds': 'time', 'stream': 'stream', 'mean': 'mean latency', 'normal': 'normalised latency', 'FAST': 'FAST', 'SLOW': 'SLOW',
             'bytes': 'read'}
+OF_MAJOR = ('PostgreSQL ', 'I/O of ')       # facts that one major has
 LISTS = ('latencies', 'pairs', 'loads', 'streams', 'queries', 'server', 'stat', 'costs')
 
 
@@ -110,7 +111,7 @@ class Report:
     def caption(self, major=None):
         """One line."""
         facts = [f'{name} {text}' for name, text in self.facts.items()
-                 if name != 'cold' and (major is None or not name.startswith('PostgreSQL ') or name == f'PostgreSQL {major}')]
+                 if name != 'cold' and (major is None or not name.startswith(OF_MAJOR) or name.endswith(f' {major}'))]
         return '; '.join(facts)
 
     def streams_table(self):

@@ -68,9 +68,13 @@ class Rig:
         return random.Random('/'.join(map(str, (self.settings.seed, *what))))
 
     def close(self):
-        self.cluster.close()
-        self.limit.release()
-        self.read_ahead.release()
+        try:
+            self.cluster.close()
+        finally:
+            try:
+                self.limit.release()
+            finally:
+                self.read_ahead.release()
 
     def start(self, shared_buffers, bandwidth, page_cache, **more):
         """A cold server under the limits, of which its planner knows. page_cache None: as much as there is."""
@@ -78,7 +82,8 @@ class Rig:
         drop_page_cache(self.cluster.data)
         options = {'shared_buffers': f'{shared_buffers // MB}MB'}
         if page_cache:
-            options['effective_cache_size'] = f'{(shared_buffers + self.settings.page_cache) // MB}MB'
+            cache = 0 if self.settings.direct_io else self.settings.page_cache
+            options['effective_cache_size'] = f'{(shared_buffers + cache) // MB}MB'
         if self.cscan:
             options['shared_preload_libraries'] = 'cscan'
         if self.settings.direct_io:
@@ -88,6 +93,8 @@ class Rig:
         if not bandwidth:
             use_free_memory()
         shared = touch_shared_memory(self.limit) if page_cache else None
+        if page_cache and shared is None and self.limit.kind != 'none':
+            raise Failure("the server's shared memory is not to be seen in /proc, so its page cache cannot be limited")
         # The limits come last, so that starting is quick and shared memory has its place.
         self.limit.apply(bandwidth, shared + page_cache + BACKENDS if shared else None)
         return shared
@@ -101,6 +108,16 @@ class Rig:
         with self.cluster.connect('postgres') as connection:
             row = connection.execute("SELECT setting::int FROM pg_settings WHERE name = 'cscan.chunk_size'").fetchone()
         return row[0] * 1024 // BLOCK if row else CHUNK_BLOCKS
+
+    def describe_io(self):
+        """The settings on which it depends how fast a server reads, as they will be."""
+        self.start(self.settings.shared_buffers, None, None)
+        with self.cluster.connect('postgres') as connection:
+            found = connection.execute("""SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('io_method', 'io_workers', 'io_combine_limit',
+                'io_max_combine_limit', 'effective_io_concurrency', 'seq_page_cost', 'random_page_cost', 'synchronize_seqscans', 'cscan.buffer_share',
+                'cscan.page_cost') ORDER BY name""").fetchall()
+        self.cluster.stop()
+        return ', '.join(f'{name} {value}' for name, value in found)
 
     def describe(self):
         """What the running server may use, as the simulator has to know it; bytes, and blocks for chunks."""

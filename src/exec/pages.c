@@ -168,9 +168,12 @@ gap_before(const CScanPages *pages, uint32 entry)
 	return pages->entries[entry].block - before->block - before->nblocks;
 }
 
-/* The smallest gap that is not read through: CSCAN_MAX_RANGES - 1 are kept. */
+/*
+ * The smallest gap that is not read through, where CSCAN_MAX_RANGES - 1 are kept;
+ * and how many of just that size are.
+ */
 static BlockNumber
-gap_to_keep(const CScanPages *pages)
+gap_to_keep(const CScanPages *pages, uint32 *nsuch)
 {
 	BlockNumber smallest = CSCAN_GAP_TO_READ + 1;
 	BlockNumber *gaps;
@@ -178,6 +181,7 @@ gap_to_keep(const CScanPages *pages)
 
 	for (uint32 i = 1; i < pages->nentries; i++)
 		n += gap_before(pages, i) >= smallest;
+	*nsuch = n;
 	if (n < CSCAN_MAX_RANGES)
 		return smallest;
 
@@ -190,8 +194,10 @@ gap_to_keep(const CScanPages *pages)
 	}
 	qsort(gaps, n, sizeof(BlockNumber), compare_descending);
 
-	/* Of those as large as the first one too many, all are read through. */
-	smallest = gaps[CSCAN_MAX_RANGES - 1] + 1;
+	smallest = gaps[CSCAN_MAX_RANGES - 2];
+	*nsuch = 1;
+	while (*nsuch < CSCAN_MAX_RANGES - 1 && gaps[CSCAN_MAX_RANGES - 2 - *nsuch] == smallest)
+		(*nsuch)++;
 	pfree(gaps);
 	return smallest;
 }
@@ -200,15 +206,20 @@ CScanRange *
 cscan_pages_ranges(const CScanPages *pages, uint32 *nranges)
 {
 	CScanRange *ranges = palloc(sizeof(CScanRange) * Max(1, Min(pages->nentries, CSCAN_MAX_RANGES)));
-	BlockNumber keep = gap_to_keep(pages);
+	uint32		nsuch;
+	BlockNumber keep = gap_to_keep(pages, &nsuch);
 
 	*nranges = 0;
 	for (uint32 i = 0; i < pages->nentries; i++)
 	{
 		const CScanPage *page = &pages->entries[i];
+		BlockNumber gap = i == 0 ? 0 : gap_before(pages, i);
 
-		if (i == 0 || gap_before(pages, i) >= keep)
+		if (i == 0 || gap > keep || (gap == keep && nsuch > 0))
+		{
+			nsuch -= i > 0 && gap == keep;
 			ranges[(*nranges)++].first = page->block;
+		}
 		ranges[*nranges - 1].end = page->block + page->nblocks;
 	}
 	return ranges;

@@ -113,7 +113,6 @@ begin(CScanState *node, CScanParallel *p)
 	node->head = 0;
 	if (node->first_rows && node->nranges > 0)
 		node->head = cscan_exec_head(node);
-	node->reg = NULL;
 	cscan_exec_register(node, true);
 
 	p->registered = (node->reg != NULL);
@@ -190,7 +189,8 @@ cscan_parallel_reinitialize(CustomScanState *css, ParallelContext *pcxt, void *c
 
 	(void) pcxt;
 	collect_counts(node);
-	cscan_exec_leave(node);
+	if (node->reg)
+		cscan_registry_rest(node->reg);
 	if (node->kind == CSCAN_WHOLE)
 		table_parallelscan_reinitialize(css->ss.ss_currentRelation, core_part(p));
 

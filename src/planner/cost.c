@@ -139,6 +139,23 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Path *path, CScanExtent *extent)
 	extent->read = Min(extent->read, rel->pages);
 }
 
+/*
+ * A scan has no more than CSCAN_MAX_RANGES ranges: of more runs the smallest
+ * gaps between them are read through, here a share q of them.  Where lengths are
+ * exponentially distributed, their sum is a share q + (1 - q) ln (1 - q) of all.
+ */
+static void
+join_runs(RelOptInfo *rel, CScanExtent *extent)
+{
+	double		q;
+
+	if (extent->runs <= CSCAN_MAX_RANGES)
+		return;
+	q = 1.0 - CSCAN_MAX_RANGES / extent->runs;
+	extent->read += Max(0.0, rel->pages - extent->read) * (q + (1.0 - q) * log(1.0 - q));
+	extent->runs = CSCAN_MAX_RANGES;
+}
+
 static double
 chunk_blocks(void)
 {
@@ -197,6 +214,7 @@ cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
 	double		divisor = 1.0;
 
 	find_extent(root, rel, path->bitmapqual, &extent);
+	join_runs(rel, &extent);
 	cost_bitmap_tree_node(path->bitmapqual, &index_cost, &ignored);
 
 	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);

@@ -200,6 +200,37 @@ make_bitmap_path(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, int workers)
 	return path;
 }
 
+/* As of the plan that it becomes (planner.h). */
+static bool
+bitmap_may_change(Path *bitmap)
+{
+	List	   *inputs;
+	ListCell   *lc;
+
+	if (IsA(bitmap, IndexPath))
+	{
+		foreach(lc, ((IndexPath *) bitmap)->indexclauses)
+		{
+			ListCell   *qual;
+
+			foreach(qual, lfirst_node(IndexClause, lc)->indexquals)
+			{
+				if (cscan_planner_may_change((Node *) lfirst_node(RestrictInfo, qual)->clause))
+					return true;
+			}
+		}
+		return false;
+	}
+	inputs = IsA(bitmap, BitmapAndPath) ? ((BitmapAndPath *) bitmap)->bitmapquals :
+		((BitmapOrPath *) bitmap)->bitmapquals;
+	foreach(lc, inputs)
+	{
+		if (bitmap_may_change(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
 static void
 add_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -210,7 +241,7 @@ add_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 		Path	   *bitmap = lfirst(lc);
 
 		add_path(rel, (Path *) make_bitmap_path(root, rel, bitmap, 0));
-		if (rel->consider_parallel)
+		if (rel->consider_parallel && !bitmap_may_change(bitmap))
 		{
 			/* As many workers as core takes for the pages of this bitmap. */
 			double		pages = compute_bitmap_pages(root, rel, bitmap, 1, NULL, NULL);

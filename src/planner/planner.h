@@ -27,6 +27,16 @@ extern const char *cscan_planner_why_not_in(PlannedStmt *stmt, Index rti);
 /* Is it a bitmap heap scan that has been priced as a CScan? */
 extern bool cscan_planner_is_marked(const Plan *plan);
 
+/*
+ * May what an index is asked for, or a bitmap for which indexes are, differ from
+ * one pass of a scan to the next?  The leader makes a parallel CScan's bitmap when
+ * the Gather above it begins, be it for a new pass, and so before anybody is told
+ * of new parameters, or for a scan that will not be asked for a row.  So nothing
+ * must depend on when that is: such a parallel scan stays PostgreSQL's own.
+ */
+extern bool cscan_planner_may_change(Node *quals);
+extern bool cscan_planner_bitmap_may_change(Plan *plan);
+
 /* Is this plan node a CScan? */
 extern bool cscan_planner_is_cscan(const Plan *plan);
 

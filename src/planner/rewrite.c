@@ -203,9 +203,9 @@ unshare_bitmap(Plan *plan)
 		unshare_bitmap(lfirst(lc));
 }
 
-/* Does an expression hold what may differ from one pass of a scan to the next? */
+/* Does an expression hold what comes from elsewhere in the plan? */
 static bool
-may_change(Node *node, void *context)
+has_params(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
@@ -213,33 +213,30 @@ may_change(Node *node, void *context)
 		return ((Param *) node)->paramkind == PARAM_EXEC;
 	if (IsA(node, SubPlan))
 		return true;
-	return expression_tree_walker(node, may_change, context);
+	return expression_tree_walker(node, has_params, context);
 }
 
-/*
- * The leader makes a parallel CScan's bitmap when the Gather above it begins, be
- * it for a new pass, and so before anybody is told of new parameters, or for a
- * scan that will not be asked for a row.  So nothing must depend on when that is.
- */
-static bool
-bitmap_may_change(Plan *plan)
+bool
+cscan_planner_may_change(Node *quals)
+{
+	return has_params(quals, NULL) || contain_mutable_functions(quals);
+}
+
+bool
+cscan_planner_bitmap_may_change(Plan *plan)
 {
 	List	   *inputs = NIL;
 	ListCell   *lc;
 
 	if (IsA(plan, BitmapIndexScan))
-	{
-		Node	   *quals = (Node *) ((BitmapIndexScan *) plan)->indexqual;
-
-		return may_change(quals, NULL) || contain_mutable_functions(quals);
-	}
+		return cscan_planner_may_change((Node *) ((BitmapIndexScan *) plan)->indexqual);
 	if (IsA(plan, BitmapAnd))
 		inputs = ((BitmapAnd *) plan)->bitmapplans;
 	else if (IsA(plan, BitmapOr))
 		inputs = ((BitmapOr *) plan)->bitmapplans;
 	foreach(lc, inputs)
 	{
-		if (bitmap_may_change(lfirst(lc)))
+		if (cscan_planner_bitmap_may_change(lfirst(lc)))
 			return true;
 	}
 	return false;
@@ -270,9 +267,12 @@ rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 			cscan->custom_exprs = ((TidRangeScan *) plan)->tidrangequals;
 			return &cscan->scan.plan;
 		default:
-			if (plan->parallel_aware && bitmap_may_change(plan->lefttree))
+			if (plan->parallel_aware && cscan_planner_bitmap_may_change(plan->lefttree))
 			{
-				/* It stays PostgreSQL's own, without the mark. */
+				/*
+				 * There is no such path (paths.c).  If there were one all the
+				 * same, it would stay PostgreSQL's own, without the mark.
+				 */
 				plan->lefttree = linitial(((BitmapAnd *) plan->lefttree)->bitmapplans);
 				return plan;
 			}

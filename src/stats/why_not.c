@@ -52,6 +52,8 @@ reason_for(PlannedStmt *stmt, const Plan *plan)
 		case T_BitmapHeapScan:
 			if (reason)
 				return reason;
+			if (plan->parallel_aware && cscan_planner_bitmap_may_change(plan->lefttree))
+				return "a parallel scan whose index conditions have parameters, subqueries or functions that are not immutable stays PostgreSQL's own";
 			return "a bitmap heap scan is estimated to cost less: its pages are too few or too scattered, or come from a join";
 		default:
 			return NULL;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
 
-from rig import data, experiments, limits, seeks, simulate, streams, top, trace    # noqa: E402
+from rig import charts, data, experiments, limits, seeks, simulate, streams, top, trace    # noqa: E402
 from rig.cluster import Failure                                             # noqa: E402
 from rig.report import Report                                               # noqa: E402
 from rig.results import Results                                             # noqa: E402
@@ -189,6 +189,16 @@ class Tables(unittest.TestCase):
         self.assertIn('| F-01', report.types_table())
         self.assertIn('*machine none*', report.markdown())
         self.assertIn('300 to 451 us', report.markdown())
+
+    def test_pictures_of_nothing(self):
+        """What was interrupted has rows that leave nothing to draw."""
+        for name, row in (('figure4', {'variant': 'postgres', 'seconds': 3.0}), ('load-rate', {'variant': 'fio', 'rate': None})):
+            report = Report({}, [{'major': 18, 'experiment': name, 'point': '', 'run': 1, **row}])
+            self.assertIsNone(charts.CHARTS[name](None, report, 18, name, {'': [row['variant']]}))
+
+    def test_facts_of_a_major(self):
+        report = Report({'scale': '1', 'PostgreSQL 15': '15.1', 'I/O of 15': 'fifteen', 'PostgreSQL 18': '18.1', 'I/O of 18': 'eighteen'}, [])
+        self.assertEqual(report.caption(18), 'scale 1; PostgreSQL 18 18.1; I/O of 18 eighteen')
 
     def test_targets_without_a_reference_and_for_one_major(self):
         rows = [{'major': major, 'experiment': 'load-rate', 'point': '', 'run': 1, 'variant': variant, 'seconds': 1.0, 'rate': rate}

@@ -95,6 +95,17 @@ SELECT DISTINCT reason FROM cscan_why_not('SELECT * FROM range WHERE id < 201 AN
 SELECT DISTINCT reason FROM cscan_why_not('SELECT id FROM range_1 UNION ALL SELECT id FROM range_2 UNION ALL SELECT id FROM range_3');
 SELECT * FROM cscan_why_not('SELECT * FROM ONLY parent');
 
+-- A child that only its CHECK constraint excludes is still of the family.
+SET cscan.min_table_size = '560kB';
+SELECT * FROM check_query('SELECT * FROM parent WHERE id <= 200 AND pad <> ''x''');
+SELECT * FROM check_query('SELECT * FROM ONLY parent WHERE id <= 200 AND pad <> ''x''');
+-- By default a family is larger than a quarter of shared_buffers.
+SET cscan.min_table_size = -1;
+SHOW shared_buffers;
+SELECT * FROM check_query('SELECT * FROM parent');
+SELECT * FROM check_query('SELECT * FROM ONLY parent');
+SET cscan.min_table_size = '480kB';
+
 -- Bitmaps: a family that is large enough, one that is not
 SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
@@ -103,6 +114,40 @@ SELECT q.n, c.* FROM (VALUES
     (2, 'SELECT * FROM range WHERE id BETWEEN 5 AND 60'),
     (3, 'SELECT * FROM range_1 WHERE id BETWEEN 5 AND 60')
 ) AS q(n, query), check_query(query) c ORDER BY n;
+-- (all of a child, the end of one, the middle of one; some are pruned when it is planned, some when it runs)
+CREATE FUNCTION bitmaps(query text, OUT bitmaps bigint, OUT cscans bigint, OUT removed text) LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (COSTS OFF, FORMAT JSON) ' || query INTO plan;
+    SELECT string_agg(n::text, ' ') FROM jsonb_path_query(plan, 'strict $.**."Subplans Removed"') n INTO removed;
+    SELECT count(*) FILTER (WHERE n->>'Node Type' = 'Bitmap Index Scan'), count(*) FILTER (WHERE n->>'Custom Plan Provider' = 'CScan')
+    FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" != "")') n INTO bitmaps, cscans;
+END $$;
+SET enable_seqscan = off;
+SET cscan.page_cost = 0;
+SET seq_page_cost = 10;
+SET random_page_cost = 10;
+SET cpu_tuple_cost = 0.0001;
+SELECT q.n, c.*, b.* FROM (VALUES
+    (1, 'SELECT * FROM range WHERE id BETWEEN 50 AND 350'),
+    (2, 'SELECT * FROM range WHERE id BETWEEN 150 AND 270 AND grp < 3'),
+    (3, 'SELECT count(*) FROM range x JOIN range y USING (id) WHERE x.id BETWEEN 80 AND 230 AND y.id BETWEEN 90 AND 330'),
+    (4, 'SELECT tableoid::regclass AS child, ctid AS c, id FROM range WHERE ctid >= ''(5,0)'' AND ctid < ''(22,0)''')
+) AS q(n, query), check_query(query) c, bitmaps(query) b ORDER BY n;
+SET plan_cache_mode = force_generic_plan;
+PREPARE part(int) AS SELECT count(*), sum(id) FROM range WHERE id >= $1;
+SELECT * FROM bitmaps('EXECUTE part(150)');
+EXECUTE part(150);
+SELECT * FROM bitmaps('EXECUTE part(310)');
+EXECUTE part(310);
+DEALLOCATE part;
+RESET plan_cache_mode;
+RESET enable_seqscan;
+RESET cscan.page_cost;
+RESET seq_page_cost;
+RESET random_page_cost;
+RESET cpu_tuple_cost;
 -- A table that nobody has analyzed is as large as it is, however large the planner takes it for.
 CREATE TABLE fresh (id int);
 INSERT INTO fresh SELECT i FROM generate_series(1, 300) i;

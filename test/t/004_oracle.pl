@@ -9,8 +9,8 @@
 # says by its plan which of these it has.  In the end each kind must have been
 # executed under each policy.
 #
-# CSCAN_ORACLE_SECONDS says how long (40), CSCAN_ORACLE_SEED repeats a run's
-# sequence of queries.
+# CSCAN_ORACLE_SECONDS says how long (40).  CSCAN_ORACLE_SEED repeats what each session
+# does, one thing after the other; what the others do at that moment it cannot.
 
 use strict;
 use warnings;
@@ -86,7 +86,11 @@ sql($node, q(
 		RETURN coalesce((SELECT ' ' || string_agg(DISTINCT CASE WHEN node LIKE '%Recheck Cond:%' THEN 'bitmap'
 				WHEN node LIKE '%TID Cond:%' THEN 'tids' ELSE 'whole' END ||
 				CASE WHEN node LIKE '%Parallel Custom%' THEN '-parallel' ELSE '' END, ' ')
-			FROM regexp_split_to_table(plan, '->') node WHERE node LIKE '%Custom Scan (CScan)%'), '');
+			FROM regexp_split_to_table(plan, '->') node WHERE node LIKE '%Custom Scan (CScan)%') ||
+			(SELECT coalesce(string_agg(' in-' || feature, ''), '') FROM (VALUES ('merge-join', 'Merge (Full |Left |Right |Anti |Semi )?Join'),
+				('hash-join', 'Hash (Full |Left |Right |Anti |Semi )?Join'), ('nested-loop', 'Nested Loop'),
+				('append', '->  Append| Append '), ('parallel-append', 'Parallel Append'), ('pruned', 'Subplans Removed')) x(feature, seen)
+				WHERE plan ~ seen), '');
 	END $$;
 	CREATE FUNCTION rows_of(q text, args text, with_cscan bool, INOUT kinds text DEFAULT '', OUT r text) LANGUAGE plpgsql AS $$
 	BEGIN
@@ -147,18 +151,26 @@ sql($node, q(
 		IF off IS DISTINCT FROM on_ THEN
 			RETURN format('off: %s; on: %s', off, on_);
 		END IF;
-		RETURN 'same';
+		RETURN 'same' || regexp_replace(kinds('DECLARE c NO SCROLL CURSOR FOR ' || q), ' (?!in-)', ' cursor-', 'g');
 	END $$;
 
 	-- The same for a statement that changes rows, which are changed back.
 	CREATE FUNCTION changed(q text, with_cscan bool, OUT kinds text, OUT r text) LANGUAGE plpgsql AS $$
 	BEGIN
 		PERFORM set_config('cscan.enabled', with_cscan::text, true);
-		q := format('WITH x AS (%s) SELECT count(*) || %L || coalesce(md5(string_agg(x::text, %L ORDER BY x::text COLLATE "C")), %L)
-			FROM x', q, ' rows, ', '|', 'none');
+		IF q NOT LIKE 'MERGE %' THEN
+			q := format('WITH x AS (%s) SELECT count(*) || %L || coalesce(md5(string_agg(x::text, %L ORDER BY x::text COLLATE "C")), %L)
+				FROM x', q, ' rows, ', '|', 'none');
+		END IF;
 		kinds := kinds(q);
 		BEGIN
-			EXECUTE q INTO r;
+			IF q LIKE 'MERGE %' THEN
+				-- What it has done its table shows.
+				EXECUTE q;
+				SELECT count(*) || ' rows, ' || md5(string_agg(f::text, '|' ORDER BY f::text COLLATE "C")) FROM f INTO r;
+			ELSE
+				EXECUTE q INTO r;
+			END IF;
 			RAISE EXCEPTION SQLSTATE 'CS000';
 		EXCEPTION WHEN SQLSTATE 'CS000' THEN NULL;
 		END;
@@ -173,7 +185,8 @@ sql($node, q(
 		IF off.r IS DISTINCT FROM on_.r THEN
 			RETURN format('off: %s; on: %s (%s)', off.r, on_.r, on_.kinds);
 		END IF;
-		RETURN 'same' || on_.kinds || regexp_replace(on_.kinds, ' ', ' change-', 'g');
+		RETURN 'same' || on_.kinds || regexp_replace(on_.kinds, ' (?!in-)', ' change-', 'g') ||
+			CASE WHEN q LIKE 'MERGE %' THEN regexp_replace(on_.kinds, ' (?!in-)', ' merge-', 'g') ELSE '' END;
 	END $$;
 	));
 
@@ -296,6 +309,14 @@ my @wishes = ('', '', '', $wishes{cheap}, $wishes{bitmap}, $wishes{bitmap}, $wis
 	$wishes{bitmap} . ' SET LOCAL work_mem = 64;', $wishes{parallel} . $wishes{bitmap} . ' SET LOCAL work_mem = 64;',
 	"SET LOCAL cscan.min_table_size = '2MB';");
 
+sub merge
+{
+	my ($c) = @_;
+	return "MERGE INTO f USING (SELECT DISTINCT ON (g.i) g.i AS key, g.k AS g FROM g WHERE " . index_condition('g') . ' ORDER BY g.i, g.v) x'
+	  . " ON f.i = x.key AND $c WHEN MATCHED AND x.g % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET k = x.g + 1000"
+	  . ' WHEN NOT MATCHED THEN INSERT (i, k, v) VALUES (x.key, x.g, -1)';
+}
+
 # A query without CScans and with them.  What takes long without, by settings that
 # leave nothing but nested loops over whole tables, is given up; with them it is
 # given time.
@@ -355,10 +376,21 @@ sub check
 		my ($t, $i) = (any(qw(a b f)), up_to($rows / 2));
 		$call = twice("\$q\$SELECT t.ctid, t.i, t.v FROM $t t WHERE t.i BETWEEN $i AND $i + 2000\$q\$");
 	}
+	elsif ($kind eq 'join')
+	{
+		my ($t, $u) = (any(qw(a b p)), any(qw(b r g)));
+		$call = twice('$q$' . "SELECT t.i, t.ctid, u.v FROM $t t JOIN $u u ON t.i = u.i WHERE t.i < 900 AND u.i BETWEEN 50 AND 700" . '$q$');
+	}
+	elsif ($kind eq 'children')
+	{
+		my $i = up_to($rows / 2);
+		$call = 'SET LOCAL plan_cache_mode = force_generic_plan;'
+		  . twice('$q$SELECT r.ctid, r.i, r.v FROM r WHERE r.i BETWEEN $1 AND $1 + $2$q$, ' . "'$i, " . $rows / 4 . "'");
+	}
 	else
 	{
 		my $c = condition('f');
-		my $statement = any("UPDATE f SET v = v + 1 WHERE $c RETURNING i, v", "DELETE FROM f WHERE $c RETURNING i, v",
+		my $statement = $kind eq 'merge' ? merge($c) : any(merge($c), "UPDATE f SET v = v + 1 WHERE $c RETURNING i, v", "DELETE FROM f WHERE $c RETURNING i, v",
 			"UPDATE f SET k = s.v FROM s WHERE s.i = f.k AND s.i % 5 = 0 AND $c RETURNING f.i, f.v",
 			"UPDATE f SET i = i + 1 WHERE $c RETURNING i, v", "DELETE FROM f USING g WHERE f.i = g.i AND $c RETURNING f.i, g.v",
 			"INSERT INTO f SELECT t.i + 100000, t.k, t.v, t.filler FROM f t WHERE " . ($c =~ s/\bf\./t./gr) . ' RETURNING i, v');
@@ -468,6 +500,18 @@ sub disturb
 }
 
 my $disturber = session($node, name => 'disturber');
+
+# Each of them has random numbers of its own, so that it does the same things in the
+# same order whenever the others are done with theirs.
+my ($sessions, %number, %turn) = (0);
+$number{$_} = $sessions++ foreach (@checkers, @changers, $maintainer, $disturber);
+
+sub next_turn
+{
+	my ($s) = @_;
+	srand(($seed * 31 + $number{$s} * 7919 + $turn{$s}++ * 104729) % 2147483647);
+	return;
+}
 my $end = time + $seconds;
 my $next_disturbance = time + $seconds / 2;
 my $disturbances = 0;
@@ -480,6 +524,7 @@ for (;;)
 
 	if (time > $next_disturbance && !$over)
 	{
+		next_turn($disturber);
 		$disturber->query(disturb());
 		$next_disturbance = time + 1.5;
 		$disturbances++;
@@ -496,6 +541,7 @@ for (;;)
 			$moved = 1;
 		}
 		next if $over;
+		next_turn($s);
 		my $sql = $s == $maintainer ? maintain() : (grep { $_ == $s } @changers) ? change() : check();
 		$query_of{$s} = $sql;
 		$s->send($sql);
@@ -529,7 +575,16 @@ my %wished = (
 	'tids' => [ $wishes{cheap}, 'tids' ],
 	'whole-parallel' => [ $wishes{parallel} . ' SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = off;', 'range' ],
 	'bitmap-parallel' => [ $wishes{parallel} . $wishes{bitmap}, 'range' ],
-	'change-bitmap' => [ $wishes{bitmap}, 'change' ]);
+	'change-bitmap' => [ $wishes{bitmap}, 'change' ],
+	'merge-bitmap' => [ $wishes{bitmap}, 'merge' ],
+	'cursor-whole' => [ '', 'cursor' ],
+	'cursor-bitmap' => [ $wishes{bitmap}, 'cursor' ],
+	'in-merge-join' => [ $wishes{cheap} . ' SET LOCAL enable_hashjoin = off; SET LOCAL enable_nestloop = off;', 'join' ],
+	'in-hash-join' => [ $wishes{cheap} . ' SET LOCAL enable_mergejoin = off; SET LOCAL enable_nestloop = off;', 'join' ],
+	'in-nested-loop' => [ $wishes{bitmap} . ' SET LOCAL enable_mergejoin = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_material = off;', 'join' ],
+	'in-append' => [ $wishes{cheap}, 'children' ],
+	'in-pruned' => [ $wishes{cheap}, 'children' ],
+	'in-parallel-append' => [ $wishes{parallel} . ' SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = off; SET LOCAL cscan.page_cost = 0;', 'children' ]);
 sql($node, 'ALTER SYSTEM RESET cscan.buffer_share');
 $node->reload;
 poll($node, 'SHOW cscan.buffer_share', '0.25');

@@ -36,34 +36,6 @@ map_clear(uint64_t *map, uint32_t n)
 	map[n / 64] &= ~(UINT64_C(1) << (n % 64));
 }
 
-/* The bits of the word with piece p that are for pieces p..last. */
-static inline uint64_t
-piece_bits(uint32_t p, uint32_t last)
-{
-	uint64_t	bits = UINT64_MAX << (p % 64);
-
-	return last / 64 == p / 64 ? bits & (UINT64_MAX >> (63 - last % 64)) : bits;
-}
-
-/* Are pieces first..last all in the set? */
-static bool
-pieces_test(const CScanPieces *pieces, uint32_t first, uint32_t last)
-{
-	for (uint32_t p = first; p <= last; p = (p / 64 + 1) * 64)
-	{
-		if (~pieces->word[p / 64] & piece_bits(p, last))
-			return false;
-	}
-	return true;
-}
-
-static void
-pieces_set(CScanPieces *pieces, uint32_t first, uint32_t last)
-{
-	for (uint32_t p = first; p <= last; p = (p / 64 + 1) * 64)
-		pieces->word[p / 64] |= piece_bits(p, last);
-}
-
 static bool
 pieces_empty(const CScanPieces *pieces)
 {
@@ -702,45 +674,31 @@ cscan_pool_blocks_of(const CScanPool *pool, int table, uint32_t chunk)
 	return blocks;
 }
 
-/* The first range of a scan that does not end before a block, or nranges. */
-static uint32_t
-first_range(const CScanPool *pool, int scan, uint32_t block)
+bool
+cscan_pool_has_piece(const CScanPieces *pieces, uint32_t p)
 {
-	const CScanRange *ranges = RANGES(pool, scan);
-	uint32_t	low = 0;
-	uint32_t	high = pool->scans[scan].nranges;
-
-	while (low < high)
-	{
-		uint32_t	middle = (low + high) / 2;
-
-		if (ranges[middle].end <= block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (pieces->word[p / 64] >> (p % 64)) & 1;
 }
 
-/*
- * A scan's ranges in a chunk, one at a time, as blocks of the chunk.  *next is
- * first_range() of the chunk's first block at first.
- */
+/* The part of one of a scan's ranges that lies in a chunk; false if none does. */
 static bool
-range_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CScanRange *within)
+part_in_chunk(const CScanPool *pool, int scan, uint32_t range, uint32_t chunk, CScanRange *part)
 {
-	uint32_t	chunk_blocks = pool->tables[pool->scans[scan].table].chunk_blocks;
-	uint32_t	base = chunk * chunk_blocks;
-	CScanRange	range;
+	uint64_t	chunk_blocks = pool->tables[pool->scans[scan].table].chunk_blocks;
 
-	if (*next >= pool->scans[scan].nranges)
-		return false;
-	range = RANGES(pool, scan)[(*next)++];
-	if (range.first >= base && range.first - base >= chunk_blocks)
-		return false;
-	within->first = range.first > base ? range.first - base : 0;
-	within->end = range.end - base < chunk_blocks ? range.end - base : chunk_blocks;
-	return true;
+	*part = RANGES(pool, scan)[range];
+	if (part->first < chunk * chunk_blocks)
+		part->first = (uint32_t) (chunk * chunk_blocks);
+	if (part->end > (chunk + 1) * chunk_blocks)
+		part->end = (uint32_t) ((chunk + 1) * chunk_blocks);
+	return part->first < part->end;
+}
+
+/* The piece of its chunk that a block is in. */
+static uint32_t
+piece_of(const CScanTable *t, uint32_t block)
+{
+	return block % t->chunk_blocks / t->piece_blocks;
 }
 
 /* Are all the blocks there that a scan wants of a slot's chunk? */
@@ -748,16 +706,19 @@ static bool
 covers(const CScanPool *pool, int scan, const CScanSlot *slot)
 {
 	const CScanTable *t = &pool->tables[slot->table];
-	uint32_t	base = slot->chunk * t->chunk_blocks;
-	uint32_t	next = first_range(pool, scan, base);
-	CScanRange	within;
+	CScanRange	part;
 
-	while (range_within(pool, scan, slot->chunk, &next, &within))
+	for (uint32_t i = 0; i < pool->scans[scan].nranges; i++)
 	{
-		if (base + within.end > slot->end ||
-			!pieces_test(&slot->loaded, within.first / t->piece_blocks,
-						 (within.end - 1) / t->piece_blocks))
+		if (!part_in_chunk(pool, scan, i, slot->chunk, &part))
+			continue;
+		if (part.end > slot->end)
 			return false;
+		for (uint32_t p = piece_of(t, part.first); p <= piece_of(t, part.end - 1); p++)
+		{
+			if (!cscan_pool_has_piece(&slot->loaded, p))
+				return false;
+		}
 	}
 	return true;
 }
@@ -768,59 +729,22 @@ cscan_pool_pieces_wanted(const CScanPool *pool, int table, uint32_t chunk)
 {
 	const CScanTable *t = &pool->tables[table];
 	CScanPieces pieces = {{0}};
+	CScanRange	part;
 
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
-		uint32_t	next;
-		CScanRange	within;
-
 		if (pool->scans[i].table != table || pool->scans[i].stalled ||
 			!cscan_pool_wants(pool, i, chunk))
 			continue;
-		next = first_range(pool, i, chunk * t->chunk_blocks);
-		while (range_within(pool, i, chunk, &next, &within))
-			pieces_set(&pieces, within.first / t->piece_blocks,
-					   (within.end - 1) / t->piece_blocks);
+		for (uint32_t r = 0; r < pool->scans[i].nranges; r++)
+		{
+			if (!part_in_chunk(pool, i, r, chunk, &part))
+				continue;
+			for (uint32_t p = piece_of(t, part.first); p <= piece_of(t, part.end - 1); p++)
+				pieces.word[p / 64] |= UINT64_C(1) << (p % 64);
+		}
 	}
 	return pieces;
-}
-
-/*
- * Some of the blocks that a scan wants of a chunk, evenly spread and at most
- * max; returns how many.
- */
-uint32_t
-cscan_pool_sample(const CScanPool *pool, int scan, uint32_t chunk,
-				  uint32_t *blocks, uint32_t max)
-{
-	uint32_t	base = chunk * pool->tables[pool->scans[scan].table].chunk_blocks;
-	uint32_t	start = first_range(pool, scan, base);
-	uint32_t	next = start;
-	uint32_t	total = 0;
-	uint32_t	before = 0;
-	uint32_t	n = 0;
-	CScanRange	within;
-
-	while (range_within(pool, scan, chunk, &next, &within))
-		total += within.end - within.first;
-	if (max > total)
-		max = total;
-	next = start;
-	while (n < max && range_within(pool, scan, chunk, &next, &within))
-	{
-		uint32_t	length = within.end - within.first;
-
-		for (; n < max; n++)
-		{
-			uint64_t	place = max == 1 ? 0 : (uint64_t) n * (total - 1) / (max - 1);
-
-			if (place - before >= length)
-				break;
-			blocks[n] = base + within.first + (uint32_t) place - before;
-		}
-		before += length;
-	}
-	return n;
 }
 
 bool

@@ -332,10 +332,9 @@ extern int	cscan_pool_find(const CScanPool *pool, int table, uint32_t chunk);
 extern bool cscan_pool_ready_for(const CScanPool *pool, int slot, int scan);
 extern bool cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk);
 extern CScanRange cscan_pool_blocks_of(const CScanPool *pool, int table, uint32_t chunk);
+extern bool cscan_pool_has_piece(const CScanPieces *pieces, uint32_t p);
 extern CScanPieces cscan_pool_pieces_wanted(const CScanPool *pool, int table,
 											uint32_t chunk);
-extern uint32_t cscan_pool_sample(const CScanPool *pool, int scan, uint32_t chunk,
-								  uint32_t *blocks, uint32_t max);
 extern bool cscan_pool_in_flight(const CScanPool *pool, int slot);
 extern bool cscan_pool_in_use(const CScanPool *pool, int slot);
 extern uint32_t cscan_pool_users(const CScanPool *pool, int slot);

@@ -19,6 +19,7 @@
  *-------------------------------------------------------------------------
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "policy.h"
 
@@ -30,6 +31,7 @@ const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
 };
 
 #define Max(a, b)	((a) > (b) ? (a) : (b))
+#define Min(a, b)	((a) < (b) ? (a) : (b))
 
 /* Does a before b?  Blocked scans first, of these the one that waits longest. */
 static bool
@@ -172,79 +174,96 @@ unpin(CScanPool *pool, int slot, CScanAction *act)
 	pool->state->unpinned = true;
 }
 
-/* Pieces of the chunk, as far as the table goes. */
-static uint32_t
-npieces(const CScanAction *act)
+/* A piece of the chunk as the table is now: empty beyond its end. */
+static CScanRange
+piece_blocks(const CScanAction *act, uint32_t p)
 {
-	uint32_t	length = act->blocks.end - act->blocks.first;
+	CScanRange	piece = {act->blocks.first + p * act->piece_blocks, act->blocks.end};
 
-	return length / act->piece_blocks + (length % act->piece_blocks != 0);
+	if (piece.first >= piece.end)
+		piece.end = piece.first;
+	else if (piece.end - piece.first > act->piece_blocks)
+		piece.end = piece.first + act->piece_blocks;
+	return piece;
 }
 
 bool
 cscan_action_next_run(const CScanAction *act, CScanRange *run)
 {
-	uint32_t	n = npieces(act);
-	uint32_t	p = run->end == 0 ? 0 :
-		(run->end - act->blocks.first - 1) / act->piece_blocks + 1;
+	CScanRange	next = {0, 0};
 
-#define HAS(p)	((act->pieces.word[(p) / 64] >> ((p) % 64)) & 1)
-	while (p < n && !HAS(p))
-		p++;
-	if (p >= n)
+	for (uint32_t p = 0; p < CSCAN_MAX_PIECES; p++)
+	{
+		CScanRange	piece = piece_blocks(act, p);
+
+		if (!cscan_pool_has_piece(&act->pieces, p) || piece.first == piece.end ||
+			piece.first < run->end)
+			continue;
+		if (next.end == 0)
+			next = piece;
+		else if (next.end == piece.first)
+			next.end = piece.end;
+	}
+	if (next.end == 0)
 		return false;
-	run->first = act->blocks.first + p * act->piece_blocks;
-	while (p < n && HAS(p))
-		p++;
-	run->end = p == n ? act->blocks.end : act->blocks.first + p * act->piece_blocks;
-#undef HAS
+	*run = next;
 	return true;
 }
 
-/* Of what has been loaded before, the table may have lost its end. */
-static void
-leave_out_beyond_end(CScanAction *act)
+/* Blocks of a piece that a slot has; a piece that has grown since has them at its beginning. */
+static uint32_t
+blocks_there(const CScanSlot *slot, const CScanAction *act, uint32_t p)
 {
-	for (uint32_t p = npieces(act); p < CSCAN_MAX_PIECES; p++)
-		act->pieces.word[p / 64] &= ~(UINT64_C(1) << (p % 64));
+	CScanRange	piece = piece_blocks(act, p);
+
+	if (!cscan_pool_has_piece(&slot->loaded, p) || slot->end <= piece.first)
+		return 0;
+	return Min(slot->end, piece.end) - piece.first;
 }
 
 /*
- * The table has grown into a piece that has been loaded up to its former end:
- * as a number, or CSCAN_MAX_PIECES if there is no such piece.
+ * What has to be loaded of a chunk, of which a slot may have something already:
+ * what somebody wants and is not there as a whole, where it is pinned.  Its
+ * blocks may be gone where it is not: then all that was there comes again.
+ * *again is how many of the slot's blocks come again, *have what stays.
  */
-static uint32_t
-growing_piece(const CScanSlot *slot, const CScanAction *act)
+static void
+find_pieces(const CScanPool *pool, const CScanSlot *slot, CScanAction *act,
+			uint32_t *again, CScanPieces *have)
 {
-	uint32_t	before = slot->end - act->blocks.first;
-	uint32_t	p = before / act->piece_blocks;
+	CScanPieces wanted = cscan_pool_pieces_wanted(pool, act->table, act->chunk);
 
-	if (slot->end >= act->blocks.end || before % act->piece_blocks == 0 ||
-		!((slot->loaded.word[p / 64] >> (p % 64)) & 1))
-		return CSCAN_MAX_PIECES;
-	return p;
-}
+	memset(&act->pieces, 0, sizeof(act->pieces));
+	memset(have, 0, sizeof(*have));
+	act->nblocks = *again = 0;
+	for (uint32_t p = 0; p < CSCAN_MAX_PIECES; p++)
+	{
+		CScanRange	piece = piece_blocks(act, p);
+		uint32_t	length = piece.end - piece.first;
+		uint32_t	there = slot == NULL ? 0 : blocks_there(slot, act, p);
+		bool		load = cscan_pool_has_piece(&wanted, p);
 
-static CScanPieces
-without_growing_piece(const CScanSlot *slot, const CScanAction *act)
-{
-	CScanPieces pieces = slot->loaded;
-	uint32_t	p = growing_piece(slot, act);
+		if (slot != NULL && cscan_pool_has_piece(&slot->loaded, p))
+		{
+			/* The table's end may have gone from under it. */
+			bool		whole = there == length;
 
-	if (p < CSCAN_MAX_PIECES)
-		pieces.word[p / 64] &= ~(UINT64_C(1) << (p % 64));
-	return pieces;
-}
-
-/* Of the blocks that the slot has, those that this load brings again. */
-static uint32_t
-blocks_again(const CScanSlot *slot, const CScanAction *act)
-{
-	if (!slot->held)
-		return slot->nblocks;
-	if (growing_piece(slot, act) < CSCAN_MAX_PIECES)
-		return (slot->end - act->blocks.first) % act->piece_blocks;
-	return 0;
+			if (slot->held && whole)
+			{
+				have->word[p / 64] |= UINT64_C(1) << (p % 64);
+				load = false;
+			}
+			else if (!slot->held)
+				load = true;
+		}
+		if (!load || length == 0)
+			continue;
+		act->pieces.word[p / 64] |= UINT64_C(1) << (p % 64);
+		act->nblocks += length;
+		*again += there;
+	}
+	if (slot != NULL && !slot->held)
+		*again = slot->nblocks;
 }
 
 /* Load the next chunk for that scan, or make room for it, if that can be. */
@@ -257,8 +276,7 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	int			slot;
 	uint32_t	chunk;
 	uint32_t	again;			/* blocks in the slot that are loaded again */
-	CScanPieces have = {{0}};	/* pieces in it that are not */
-	CScanRange	run = {0, 0};
+	CScanPieces have;			/* pieces in it that are not */
 
 	act->kind = CSCAN_ACT_NOTHING;
 	act->slot = act->table = act->scan = CSCAN_NONE;
@@ -272,32 +290,10 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	act->chunk = chunk;
 	table = &pool->tables[act->table];
 
-	/*
-	 * The chunk may be there in part; then it only needs the rest.  Unless it
-	 * is not held: its blocks may be gone, so all of them are loaded anew.
-	 */
-	act->pieces = cscan_pool_pieces_wanted(pool, act->table, chunk);
 	act->blocks = cscan_pool_blocks_of(pool, act->table, chunk);
 	act->piece_blocks = table->piece_blocks;
 	slot = cscan_pool_find(pool, act->table, chunk);
-	if (slot != CSCAN_NONE)
-	{
-		s = &pool->slots[slot];
-		if (s->held)
-			have = without_growing_piece(s, act);
-		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-		{
-			if (s->held)
-				act->pieces.word[w] &= ~have.word[w];
-			else
-				act->pieces.word[w] |= s->loaded.word[w];
-		}
-	}
-	leave_out_beyond_end(act);
-	act->nblocks = 0;
-	while (cscan_action_next_run(act, &run))
-		act->nblocks += run.end - run.first;
-	again = slot == CSCAN_NONE ? 0 : blocks_again(&pool->slots[slot], act);
+	find_pieces(pool, slot == CSCAN_NONE ? NULL : &pool->slots[slot], act, &again, &have);
 
 	if (state->total - again + act->nblocks > Max(state->room, state->budget))
 		act->slot = choose_victim(pool, scan, slot, false);
