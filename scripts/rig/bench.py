@@ -1,5 +1,6 @@
 """scripts/bench: measures CScan under each policy against PostgreSQL's own scan, on the same server, in one run."""
 import argparse
+import hashlib
 import os
 import platform
 import re
@@ -64,7 +65,7 @@ def arguments():
     effort.add_argument('--quick', action='store_const', dest='effort', const=QUICK, default=USUAL,
                         help=f'few points, one run, scale {SCALES[QUICK]:g}: five minutes or so for the default experiments')
     effort.add_argument('--full', action='store_const', dest='effort', const=FULL, help=f'all points, scale {SCALES[FULL]:g}: hours')
-    p.add_argument('--runs', type=int, help='of each experiment (default 3; of figure4 and what follows 1; with --quick 1)')
+    p.add_argument('--runs', type=int, help='of each experiment (default 3; of what draws a curve 1, and without --full of all but table2 and fast; with --quick 1)')
     p.add_argument('--scale', type=float, help=f'of TPC-H; lineitem has 0.9 GB at 1 (default {SCALES[USUAL]:g}, which takes half an hour)')
     p.add_argument('--bandwidth', type=float, default=200, help='MB/s that the server may read, 0: no limit (default 200)')
     p.add_argument('--shared-buffers', type=size, help='(default 192MB, times the scale)')
@@ -101,7 +102,7 @@ def plan_of(a):
     if normalised or BASE in a.experiment:
         wanted.insert(0, BASE)
     return [(major, name, label, run) for major in a.majors for name in wanted for label in points(name, a.effort) if chosen(name, label, a.variants)
-            for run in range(1, runs(name, label, a.runs) + 1)]
+            for run in range(1, runs(name, label, a.runs, a.effort) + 1)]
 
 
 def machine():
@@ -117,6 +118,14 @@ def commit():
     done = subprocess.run(['git', '-c', f'safe.directory={SCRIPTS.parent}', '-C', str(SCRIPTS.parent), 'describe', '--always', '--dirty'],
                           capture_output=True, text=True)
     return done.stdout.strip() or 'not committed'
+
+
+def sources():
+    """A checksum of what is built and of what measures, so that results go on although a page of the documentation has changed."""
+    top, sums = SCRIPTS.parent, hashlib.sha256()
+    for path in sorted([top / 'Makefile', *top.glob('*.control'), *top.glob('sql/*'), *top.glob('src/**/*.[ch]'), *SCRIPTS.glob('rig/**/*.py')]):
+        sums.update(str(path.relative_to(top)).encode() + path.read_bytes())
+    return sums.hexdigest()[:12]
 
 
 def describe_limit(rig, a):
@@ -221,7 +230,7 @@ def describe(a):
                   + ''.join(f', {name} = {value}' for name, value in a.set),
         'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',
         'scale': f'{a.scale:g}', 'seed': a.seed}
-    conditions = {name: facts[name] for name in ('machine', 'cscan', 'server', 'scale', 'seed')}
+    conditions = {**{name: facts[name] for name in ('machine', 'server', 'scale', 'seed')}, 'sources': sources(), 'timeout': a.timeout}
     return facts, {**conditions, 'bandwidth': a.bandwidth, 'page cache': a.page_cache // MB, 'read-ahead': a.read_ahead}
 
 

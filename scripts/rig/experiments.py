@@ -7,7 +7,8 @@ every run and for every variant.  PAPER are those of the evidence: scripts/bench
     PAPER                     the names of those that run unless others are named
     points(name, effort)      point -> object, those that are measured with QUICK, USUAL or FULL effort; of one without points the only
                               one is ''
-    runs(name, point, wanted) how often it is measured; wanted may be None
+    runs(name, point, wanted, effort)
+                              how often it is measured; wanted may be None
     chosen(name, point, variants)
                               those of the variants that it has
     measure(rig, name, point, variants, run)
@@ -65,8 +66,8 @@ SISCAN = {
     'TPC-H': Streams('three streams of the 22 queries', AllQueries(3), delay=0.0, variants=('postgres', 'relevance'), free=DEFAULTS, memory=PER_QUERY,
                      seeks=True)}
 
-PBM = {f'{count}': ordered(f'{count} streams of 8 FAST queries of 30 %', Mix(count, 8, (30,)), delay=0.0, variants=('postgres', 'relevance'),
-                           buffers=0.26, x=count)
+PBM = {f'{count}': ordered(f'{count} streams of 8 FAST queries of 30 %', Mix(count, 8, (30,)), delay=0.0,
+                           variants=(*CORE, 'relevance'), reference=CORE, buffers=0.26, x=count)
        for count in (4, 8, 16, 32)}
 
 TABLE2 = Ranges(16, SIZES, ('FAST', 'SLOW'))
@@ -82,11 +83,11 @@ EXPERIMENTS = {
     'figure5': Sweep('sets of queries of all speeds and sizes', FIGURE5, ('SF-M',),
                      tuple(name for name in FIGURE5 if name.split('-')[0] in ('SF', 'S', 'F'))),
     'figure6': Sweep('pools of 12.5 to 100 % of the table', FIGURE6, ('I/O-intensive, 25 %',),
-                     tuple(name for name, one in FIGURE6.items() if one.x in (12.5, 25, 50, 75, 100))),
+                     tuple(name for name, one in FIGURE6.items() if one.x in (12.5, 25, 50, 100))),
     'figure7': Sweep('1 to 32 queries at one time', FIGURE7, ('20 %, 1', '20 %, 16'), tuple(name for name, one in FIGURE7.items() if one.x not in (2, 8))),
     'figure8': Sweep('scheduling time against the number of chunks', FIGURE8, ('10 %, 128', '10 %, 1024')),
     'siscan': Sweep('staggered Q6 and Q1, and TPC-H throughput', SISCAN, ('Q6',)),
-    'pbm': Sweep('ranges of 30 %, buffers of 26 % of the table', PBM, ('8', '32')),
+    'pbm': Sweep('ranges of 30 %, buffers of 26 % of the table', PBM, ('32',)),
     'overload': Overload('more queries arrive than core can serve'),
     'oltp': Sweep("pgbench's own workload alone and beside scans",
                   {'alone': Oltp('alone', scans=0, variants=('postgres',)), 'beside': Oltp('beside four scans', variants=('postgres', 'relevance'))},
@@ -117,6 +118,7 @@ EXPERIMENTS = {
 }
 
 HEADLINE = ('table2', 'fast')
+MEDIANS = (*HEADLINE, 'pbm', 'overload', 'oltp', 'load-rate')     # with --full: all that something is wanted of
 PAPER = (*HEADLINE, 'figure4', 'figure5', 'figure6', 'figure7', 'figure8', 'siscan', 'pbm', 'overload', 'oltp', 'load-rate')
 BASE = 'alone'
 QUICK, USUAL, FULL = range(3)
@@ -170,9 +172,10 @@ def chosen(name, label, variants):
     return [variant for variant in variants if variant in point(name, label).variants]
 
 
-def runs(name, label, wanted):
+def runs(name, label, wanted, effort=FULL):
     """Without a wish the headline's experiments are measured three times, for medians and spread, what draws a curve once."""
-    return (wanted or (1 if name in (BASE, *PAPER) and name not in HEADLINE else 3)) * point(name, label).repeat
+    once = name in (BASE, *PAPER) and name not in (MEDIANS if effort == FULL else HEADLINE)
+    return (wanted or (1 if once else 3)) * point(name, label).repeat
 
 
 def measure(rig, name, label, variants, run):

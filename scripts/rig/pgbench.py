@@ -13,7 +13,7 @@ from .cluster import USER, Failure
 from .limits import MB
 from .streams import DEFAULTS, PER_RANGES, START, CPU, GB
 from .testbed import Watch
-from .workload import VARIANTS, query, span_of
+from .workload import VARIANTS, check_plan, query, span_of
 
 FIRST_DAY, DAYS = "date '1992-01-02'", 2526     # of l_shipdate
 
@@ -63,10 +63,12 @@ class Overload:
         cpu = self.arrivals * self.mean_size * CPU['FAST'] * table / GB / 2
         return START + max(2.5 * self.arrivals / self.rate(table, bandwidth), cpu)
 
+    def query(self, begin, size):
+        where = f"l_shipdate >= {FIRST_DAY} + {begin} AND l_shipdate < {FIRST_DAY} + {begin} + {DAYS * size // 100}"
+        return query('FAST', where=where).replace('\n', ' ')
+
     def script(self, size):
-        days = DAYS * size // 100
-        where = f"l_shipdate >= {FIRST_DAY} + :begin AND l_shipdate < {FIRST_DAY} + :begin + {days}"
-        return f'\\set begin random(0, {DAYS - days})\n' + query('FAST', where=where).replace('\n', ' ') + ';\n'
+        return f'\\set begin random(0, {DAYS - DAYS * size // 100})\n' + self.query(':begin', size) + ';\n'
 
     def measure(self, rig, variants, run, place):
         facts = data.load(rig.cluster, self.database)
@@ -80,6 +82,9 @@ class Overload:
             rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache + self.clients * PER_RANGES,
                       max_connections=self.clients + 20, **rig.chunks())
             rig.prepare(self.database, VARIANTS[name].hidden)
+            with rig.cluster.connect(self.database, **VARIANTS[name].settings) as connection:
+                for size in self.sizes:         # PostgreSQL's planner is free to use its indexes
+                    check_plan(connection, self.query(0, size), name, '' if name in DEFAULTS[:1] else VARIANTS[name].plan)
             watch = Watch(rig.cluster.major, name, rig.limit)
             with watch:
                 watch.begin()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .experiments import BASE, EXPERIMENTS, TARGETS, AtLeast, point
 from .streams import WARM, Streams, Warm
-from .workload import VARIANTS, label
+from .workload import POLICIES, VARIANTS, label
 
 GB = 1024 ** 3
 MB = 1024 ** 2
@@ -219,6 +219,19 @@ class Report:
                                      'met' if (ratio >= wanted if least else ratio <= wanted) else 'MISSED'])
         return table(['PostgreSQL', 'experiment', 'scans', 'x of', 'measure', 'wanted', 'measured', ''], rows) if rows else ''
 
+    def order_table(self):
+        """Are the policies in the order of the paper's Table 2?"""
+        claims = (('stream', 'relevance', min), ('stream', 'normal', max), ('normal', 'relevance', min), ('normal', 'elevator', max), ('bytes', 'elevator', min))
+        rows = []
+        for major, experiment, place, variants in self.cases(Streams):
+            for measure, policy, extreme in claims if experiment == 'table2' else ():
+                values = {name: self.median(major, experiment, place, name, measure) for name in POLICIES if name in variants}
+                if len(values) == len(POLICIES) and None not in values.values():
+                    order = sorted(values, key=values.get)
+                    rows.append([major, experiment, MEASURES.get(measure, measure), f'{policy} the {"least" if extreme is min else "most"}', ', '.join(order),
+                                 'met' if extreme(values, key=values.get) == policy else 'MISSED'])
+        return table(['PostgreSQL', 'experiment', 'measure', 'as in the paper', 'from the least to the most', ''], rows) if rows else ''
+
     def tables(self):
         """(what it says, table)"""
         yield ('Medians (least..most); x: ratio to "x of", less is better; GB of 2^30 bytes. Stream: mean time of a stream. Normalised: latency by that '
@@ -242,6 +255,7 @@ class Report:
         yield ("One cold scan without a limit; share: of what fio reads, 1 MB a read, four in flight, in the same run.",
                self.plain_table(('load-rate',), {'MB/s': ('rate', MB, 0), 'share': ('share', 1, 2)}))
         yield 'Targets.', self.targets_table()
+        yield 'The order of the policies.', self.order_table()
 
     def pace(self):
         paces = [row['pace'] for row in self.rows if row.get('pace')]
@@ -268,7 +282,8 @@ class Report:
             more = {name: self.value(row, name) for name in derived} if isinstance(point(row['experiment'], row['point']), Streams) else {}
             rows.append({**row, **more, **self.facts})
         write_csv(directory / 'bench.csv', [*columns, *derived, *self.facts], rows)
-        common = {name: self.facts[name] for name in ('cscan', 'scale', 'seed') if name in self.facts}
+        common = {name: self.facts[name] for name in ('cscan', 'scale', 'seed', 'machine', 'limit', 'read-ahead') if name in self.facts}
+        common.update((name, text) for name, text in self.facts.items() if name.startswith(OF_MAJOR[0]))
         write_csv(directory / 'latencies.csv', ['major', 'experiment', 'point', 'variant', 'run', 'kind', 'percent', 'seconds', 'chunks', *common],
                   [{**row, **dict(zip(('kind', 'percent', 'seconds', 'chunks'), one)), **common}
                    for row in self.rows for one in row.get('latencies', ())])

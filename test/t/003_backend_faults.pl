@@ -367,7 +367,7 @@ my %ways = (
 	unreadable => [ sub { chmod 0, $path }, sub { chmod 0600, $path }, qr/could not open file "[^"]*": Permission denied/ ],
 	missing => [ sub { rename $path, "$path.gone" }, sub { rename "$path.gone", $path }, qr/could not open file "[^"]*": No such file or directory/ ],
 	short => [ sub { truncate $path, int((-s $path) / 8192 / 2) * 8192 }, sub { write_back("$path.saved", $path) },
-		qr/could not read blocks? [0-9.]+ in file .*read only 0 of/ ]);
+		qr/could not read blocks? [0-9.]+ in file .*read only \d+ of/ ]);
 
 foreach my $way (qw(unreadable missing short))
 {
