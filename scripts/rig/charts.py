@@ -190,7 +190,7 @@ STREAMS = bars_of((('stream', 'time a stream s', 1), ('normal', 'normalised late
 
 CHARTS = {
     'table2': STREAMS, 'fast': STREAMS, 'figure4': chunks_over_time, 'figure5': scatter,
-    'figure6': lines_of((('bytes', 'read GB', GB), ('seconds', 'time s', 1), ('normal', 'normalised latency', 1)), 'pool, % of the table'),
+    'figure6': lines_of((('bytes', 'read GB', GB), ('seconds', 'time s', 1), ('normal', 'normalised latency', 1)), 'pinned for chunks (half of shared_buffers), % of the table'),
     'figure7': lines_of((('mean', 'mean latency s', 1),), 'queries at one time', logarithmic=True),
     'figure8': lines_of((('scheduling', 'scheduling ms', 0.001), ('scheduling share', 'share of all latencies %', 0.01)), 'chunks',
                         logarithmic=True, by_variant=False),

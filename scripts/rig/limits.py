@@ -211,10 +211,12 @@ class GroupV2(Group):
                 break
         else:
             raise OSError('no cgroup v2 controllers io and memory')
-        active = (root / 'cgroup.subtree_control').read_text().split()
+        self.control, self.switched = root / 'cgroup.subtree_control', []
+        active = self.control.read_text().split()
         for controller in ('io', 'memory'):
             if controller not in active:
-                write(root / 'cgroup.subtree_control', '+' + controller)
+                write(self.control, '+' + controller)
+                self.switched.append(controller)
         self.group = self.memory = root / name
         super().__init__(disk, [self.group])
         if (self.group / 'memory.swap.max').exists():
@@ -227,6 +229,11 @@ class GroupV2(Group):
     def reads(self, name):
         match = re.search(rf'^{self.disk} .*?{name}=(\d+)', (self.group / 'io.stat').read_text(), re.M)
         return int(match.group(1)) if match else 0
+
+    def release(self):
+        super().release()
+        for controller in self.switched:                        # as it was found
+            write(self.control, '-' + controller)
 
     def bytes_read(self):
         return self.reads('rbytes')

@@ -796,6 +796,12 @@ main_loop(void)
 			loads_since_tidy = 0;
 		}
 		cscan_trace_write(true);
+		if (!anything_held())
+		{
+			/* It may be long until the next round. */
+			pgstat_report_stat(true);
+			last_report = cscan_now();
+		}
 		told = (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						  anything_held() ? ROUND_TIME / 1000 : 10000, wait_idle) & WL_LATCH_SET) != 0;
 	}

@@ -50,6 +50,45 @@ class Top(unittest.TestCase):
         self.assertIn('no table is being scanned cooperatively', top.frame(top.Sample(), top.Sample(), 80, 24, top.Marks(True)))
 
 
+class Groups(unittest.TestCase):
+    """Control groups of version 2 on files, since few machines allow both versions."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = Path(directory.name)
+        self.addCleanup(setattr, limits, 'mounts', limits.mounts)
+        limits.mounts = lambda kind: [(self.root, [])] if kind == 'cgroup2' else []
+        (self.root / 'cgroup.controllers').write_text('cpu io memory\n')
+        (self.root / 'cgroup.subtree_control').write_text('cpu memory\n')
+
+    def test_version_2(self):
+        group = limits.GroupV2('254:0', 'cscan-1')
+        own = self.root / 'cscan-1'
+        self.assertEqual((self.root / 'cgroup.subtree_control').read_text(), '+io')
+        group.apply(200 * limits.MB, 300 * limits.MB)
+        self.assertEqual(((own / 'io.max').read_text(), (own / 'memory.max').read_text()), ('254:0 rbps=209715200', '314572800'))
+        group.apply(None, None)
+        self.assertEqual(((own / 'io.max').read_text(), (own / 'memory.max').read_text()), ('254:0 rbps=max', 'max'))
+        (own / 'io.stat').write_text('8:0 rbytes=1 rios=2\n254:0 rbytes=4096 wbytes=0 rios=3 wios=0\n')
+        (own / 'memory.stat').write_text('anon 5\nfile 1000\nshmem 300\n')
+        (own / 'cpu.stat').write_text('usage_usec 2500000\nuser_usec 1\n')
+        self.assertEqual((group.bytes_read(), group.requests(), group.page_cache(), group.cpu()), (4096, 3, 700, 2.5))
+        for file in own.iterdir():
+            file.unlink()
+        (own / 'cgroup.procs').write_text('')
+        own.joinpath('cgroup.procs').unlink()
+        own.rmdir()
+        group.release()
+        self.assertEqual((self.root / 'cgroup.subtree_control').read_text(), '-io')
+
+    def test_not_there(self):
+        (self.root / 'cgroup.controllers').write_text('cpu memory\n')
+        with self.assertRaisesRegex(OSError, 'no cgroup v2 controllers'):
+            limits.GroupV2('254:0', 'cscan-1')
+        self.assertEqual((self.root / 'cgroup.subtree_control').read_text(), 'cpu memory\n')
+
+
 class Trace(unittest.TestCase):
     def test_loads(self):
         records = [(36, 3, 0, 1, 5, 0, 0, 9, 0), (49, 3, 0, 1, 1000000, 0, 2, 17, 512), (49, 0, 0, -1, 1100000, -1, -1, 0, 0),

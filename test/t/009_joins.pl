@@ -193,6 +193,8 @@ cmp_ok(since('self_reads'), '<=', $few, 'several policies: no scan stopped until
 	my $s = session($node, name => 'parallel');
 	$s->query(join ' ', map { "SET $_;" } 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
 		'min_parallel_index_scan_size = 0', 'max_parallel_workers_per_gather = 2', "statement_timeout = '30s'");
+	my @parallel = map { $_->[0] } grep { $s->query("BEGIN; $_->[1] EXPLAIN $_->[2]; COMMIT") =~ /Parallel Custom Scan/ } @queries;
+	cmp_ok(scalar @parallel, '>=', 10, 'parallel: ' . join(', ', @parallel));
 	foreach my $policy (@policies)
 	{
 		my @neighbours = map { neighbour($policy, $_) } qw(t u);

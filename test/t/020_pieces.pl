@@ -56,4 +56,21 @@ foreach my $policy (@policies)
 	nothing_left($node, $policy, 't');
 }
 
+# What it has read it reports in pg_stat_io before it goes to sleep, which may be for ten seconds.
+SKIP:
+{
+	my $major = int(sql($node, 'SHOW server_version_num') / 10000);
+	skip 'there is no pg_stat_io', 2 if $major < 16;
+	my $bytes = $major < 18 ? 'reads * op_bytes' : 'read_bytes';
+	foreach my $query_again (1, 2)
+	{
+		$node->restart;
+		wait_for_abm($node);
+		sql($node, "SELECT pg_stat_reset_shared('io')");
+		sql($node, "$query 5");
+		is(CScanTest::last_answer($node, "SELECT sum($bytes) / 8192 >= $pages FROM pg_stat_io WHERE backend_type = 'background worker' AND object = 'relation'",
+				't', 5), undef, 'all that the ABM has read is in pg_stat_io');
+	}
+}
+
 done_testing();
