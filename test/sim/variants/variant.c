@@ -1,0 +1,218 @@
+/*-------------------------------------------------------------------------
+ *
+ * variant.c
+ *		Relevance with one thing changed, for the simulator only: what compare.py
+ *		measures against relevance as it is (doc/policies.md has the results).
+ *
+ * It is built in place of relevance.c, under that name.  VARIANT says which:
+ *
+ *		FAIR			the next scan by deficit counters: each scan that might be
+ *						served earns an equal share of each load, and pays for
+ *						those that are made for it; who waits goes first
+ *		BATCHES			who is served is served four chunks in a row, if they
+ *						follow one another
+ *		ARRIVAL_LOADS	of equally relevant chunks the one is loaded that most
+ *						of the last scans wanted when they began
+ *		ARRIVAL_KEEPS	of equally relevant chunks the one goes that the fewest of
+ *						them wanted
+ *		IMPATIENT		waiting time counts eight times in queryRelevance
+ *		BOTH			ARRIVAL_KEEPS and IMPATIENT
+ *
+ * Plain rather than quick: everything is looked at for each decision.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define cscan_policy_relevance cscan_policy_paper
+#include "../../../src/policy/relevance.c"
+#undef cscan_policy_relevance
+
+#define FAIR			1
+#define BATCHES			2
+#define ARRIVAL_LOADS	3
+#define ARRIVAL_KEEPS	4
+#define IMPATIENT		5
+#define BOTH			6
+
+#define MAX_SCANS		1024
+#define LAST_SCANS		32
+#define BATCH			4
+#define IMPATIENCE		(VARIANT == IMPATIENT || VARIANT == BOTH ? 8 : 1)
+
+/* Of one pool at a time; a pool that has loaded less than was seen is another one. */
+static struct
+{
+	uint64_t	nloads;
+	double		credit[MAX_SCANS];
+	int			served;			/* scan, for which loads are made now */
+	uint32_t	last_chunk;		/* loaded, and so many in a row */
+	int			in_a_row;
+	uint8_t		asked[LAST_SCANS][CSCAN_MAX_CHUNKS];
+	int			next_asked;
+	int			demand[CSCAN_MAX_CHUNKS];
+} seen;
+
+static void
+look_at_pool(const CScanPool *pool)
+{
+	if (pool->state->nloads < seen.nloads)
+		memset(&seen, 0, sizeof(seen));
+}
+
+static bool
+can_be_served(CScanPool *pool, int scan)
+{
+	return pool->tables[pool->scans[scan].table].loadable && cscan_pool_starved(pool, scan) &&
+		cscan_pool_has_absent(pool, scan);
+}
+
+/* Shares of the loads since the last time. */
+static void
+share_loads(CScanPool *pool)
+{
+	double		nloads = (double) (pool->state->nloads - seen.nloads);
+	int			n = 0;
+
+	seen.nloads = pool->state->nloads;
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + CSCAN_POLICY_RELEVANCE), cscan_scan_words(pool))
+	{
+		n += can_be_served(pool, i);
+	}
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + CSCAN_POLICY_RELEVANCE), cscan_scan_words(pool))
+	{
+		if (can_be_served(pool, i))
+			seen.credit[i] += nloads / n;
+	}
+	seen.credit[seen.served] -= nloads;
+}
+
+static double
+value_of(const CScanPool *pool, int scan, uint64_t now)
+{
+	const CScanInterest *s = &pool->scans[scan];
+	double		waiting = s->blocked ? (double) now - (double) s->since : 0;
+
+	if (VARIANT == FAIR)
+		return seen.credit[scan] + (s->blocked ? 1e9 : 0);
+	if (VARIANT == BATCHES && scan == seen.served && seen.in_a_row > 0 && seen.in_a_row < BATCH)
+		return 1e9;
+	return -(double) s->needed + IMPATIENCE * waiting / (double) cscan_queue_rate(pool);
+}
+
+static uint32_t
+start_variant(const CScanPool *pool, int scan)
+{
+	uint8_t    *asked;
+
+	look_at_pool(pool);
+	asked = seen.asked[seen.next_asked];
+	seen.next_asked = (seen.next_asked + 1) % LAST_SCANS;
+	seen.credit[scan] = 0;
+	for (uint32_t c = 0; c < pool->scans[scan].nchunks; c++)
+	{
+		seen.demand[c] -= asked[c];
+		asked[c] = cscan_pool_wants(pool, scan, c);
+		seen.demand[c] += asked[c];
+	}
+	return start(pool, scan);
+}
+
+static int
+choose_query_variant(CScanPool *pool, uint64_t now)
+{
+	int			best = CSCAN_NONE;
+	double		most = 0;
+
+	if (VARIANT == ARRIVAL_LOADS || VARIANT == ARRIVAL_KEEPS)
+		return choose_query(pool, now);
+	look_at_pool(pool);
+	share_loads(pool);
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + CSCAN_POLICY_RELEVANCE), cscan_scan_words(pool))
+	{
+		double		value;
+
+		if (!can_be_served(pool, i))
+			continue;
+		value = value_of(pool, i, now);
+		if (best == CSCAN_NONE || value > most)
+		{
+			best = i;
+			most = value;
+		}
+	}
+	if (best != CSCAN_NONE && best != seen.served)
+	{
+		seen.served = best;
+		seen.in_a_row = 0;
+	}
+	return best;
+}
+
+static uint32_t
+choose_load_variant(CScanPool *pool, int scan)
+{
+	const CScanInterest *s = &pool->scans[scan];
+	uint32_t	from = pool->tables[s->table].cursor;
+	uint32_t	best = CSCAN_NO_CHUNK;
+	double		most = -1;
+
+	if (VARIANT != BATCHES && VARIANT != ARRIVAL_LOADS)
+		return choose_load(pool, scan);
+	for (uint32_t i = 0; i < s->nchunks; i++)
+	{
+		uint32_t	c = (from + i) % s->nchunks;
+		double		value;
+
+		if (!cscan_pool_wants(pool, scan, c) || cscan_pool_find(pool, s->table, c) != CSCAN_NONE)
+			continue;
+		value = cscan_relevance_load(pool, s->table, c);
+		if (VARIANT == ARRIVAL_LOADS)
+			value += (double) seen.demand[c] / (LAST_SCANS + 1);
+		else if (c == seen.last_chunk + 1 && seen.in_a_row > 0 && seen.in_a_row < BATCH)
+			value = 1e9;
+		if (value > most)
+		{
+			best = c;
+			most = value;
+		}
+	}
+	if (best == CSCAN_NO_CHUNK)
+		return choose_load(pool, scan);
+
+	/* It may be asked for the same once more: once to make room, once to load. */
+	if (best != seen.last_chunk)
+		seen.in_a_row = best == seen.last_chunk + 1 && seen.in_a_row < BATCH ? seen.in_a_row + 1 : 1;
+	seen.last_chunk = best;
+	return best;
+}
+
+static void
+least_valued_variant(CScanPool *pool, uint64_t *slots)
+{
+	int			lowest = LAST_SCANS + 1;
+
+	least_valued(pool, slots);
+	for (int pass = 0; pass < 2 && (VARIANT == ARRIVAL_KEEPS || VARIANT == BOTH); pass++)
+	{
+		CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
+		{
+			int			demand = seen.demand[pool->slots[i].chunk];
+
+			if (pass == 0 && demand < lowest)
+				lowest = demand;
+			if (pass == 1 && demand > lowest)
+				cscan_set_remove(slots, (uint32_t) i);
+		}
+	}
+}
+
+const CScanPolicy cscan_policy_relevance = {
+	.name = "relevance",
+	.start = start_variant,
+	.choose_available = choose_available,
+	.choose_query = choose_query_variant,
+	.choose_load = choose_load_variant,
+	.spare = spare,
+	.least_valued = least_valued_variant,
+	.protect = protect,
+	.overrides = true,
+};
