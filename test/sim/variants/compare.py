@@ -20,6 +20,8 @@ VARIANTS = ('FAIR', 'BATCHES', 'ARRIVAL_LOADS', 'ARRIVAL_KEEPS', 'IMPATIENT', 'B
 
 def run(program, mix, runs):
     done = subprocess.run([program, '--policy', 'relevance', '--csv', '--no-bound', '--runs', str(runs), *mix.split()], capture_output=True, text=True)
+    if 'a scan has waited for' in done.stderr:      # more loads than relevance's bound: the run has ended there
+        return None
     if done.returncode:
         sys.exit(f'{program} {mix}\n{done.stdout[-500:]}{done.stderr}')
     return list(csv.DictReader(io.StringIO(done.stdout)))
@@ -32,6 +34,9 @@ def main(directory, runs=40):
         base, cells = run(f'{directory}/sim', mix, runs), []
         for variant in VARIANTS:
             rows = run(f'{directory}/sim-{variant}', mix, runs)
+            if rows is None:
+                cells.append('waits beyond the bound')
+                continue
             latency, wait = (statistics.mean(float(row[measure]) for row in rows) / statistics.mean(float(row[measure]) for row in base)
                              for measure in ('latency_s', 'longest_wait_s'))
             cells.append(f'{latency:.3f}, {wait:.2f}')
