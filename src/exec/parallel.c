@@ -143,6 +143,7 @@ cscan_parallel_initialize(CustomScanState *css, ParallelContext *pcxt, void *coo
 	CScanState *node = (CScanState *) css;
 	CScanParallel *p = coordinate;
 
+	Assert(node->reg == NULL);
 	memset(p, 0, own_size(pcxt->nworkers));
 	p->nworkers = pcxt->nworkers;
 	pg_atomic_init_u32(&p->head_taken, 0);

@@ -273,6 +273,8 @@ cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
 	cscan_pool_again(&cscan_pool, reg->ticket.scan, nblocks, ranges, nranges, now);
 	reg->nchunks = cscan_pool.scans[reg->ticket.scan].needed;
 	begin_scan(reg->ticket.scan, read_before, now);
+	if (cscan_scans[reg->ticket.scan].joinable)
+		cscan_pool_set_stalled(&cscan_pool, reg->ticket.scan, true);
 	latch = cscan_registration_abm_to_wake();
 	cscan_unlock();
 	cscan_registration_wake(latch);

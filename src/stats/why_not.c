@@ -53,7 +53,7 @@ reason_for(PlannedStmt *stmt, const Plan *plan)
 			if (reason)
 				return reason;
 			if (plan->parallel_aware && cscan_planner_bitmap_may_change(plan->lefttree))
-				return "a parallel scan whose index conditions have parameters, subqueries or functions that are not immutable stays PostgreSQL's own";
+				return "a parallel bitmap heap scan is estimated to cost less; no CScan is parallel whose index conditions have parameters, subqueries or functions that are not immutable";
 			return "a bitmap heap scan is estimated to cost less: its pages are too few or too scattered, or come from a join";
 		default:
 			return NULL;
