@@ -129,7 +129,7 @@ SET cscan.page_cost = 0;
 SET seq_page_cost = 10;
 SET random_page_cost = 10;
 SET cpu_tuple_cost = 0.0001;
-SELECT q.n, c.*, b.* FROM (VALUES
+SELECT q.n, c.nrows, c.agreeing, b.* FROM (VALUES
     (1, 'SELECT * FROM range WHERE id BETWEEN 50 AND 350'),
     (2, 'SELECT * FROM range WHERE id BETWEEN 150 AND 270 AND grp < 3'),
     (3, 'SELECT count(*) FROM range x JOIN range y USING (id) WHERE x.id BETWEEN 80 AND 230 AND y.id BETWEEN 90 AND 330'),
