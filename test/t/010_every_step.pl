@@ -13,6 +13,7 @@ use CScanTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $rows = 40000;
 my $right = "$rows|" . $rows * ($rows + 1) / 2;
@@ -84,11 +85,18 @@ sub victim
 	my ($place, $prepare, $query, $number) = @{ $steps{$step} };
 	my $s = session($node, name => "$action at $step", policy => $policy);
 
-	# Where the ABM has just been found stuck nobody sleeps.
+	# Where the ABM has just been found stuck nobody sleeps; while it stands still, but not for long, everybody does.
 	abm_serves($node, 't') if $step eq 'asleep';
 	$s->query("$prepare; SET cscan.debug_fault = '$place $action " . ($number || 1) . "'; " . ($more || ''));
 	die $s->err if $s->err;
+	my $abm = $step eq 'asleep' ? wait_for_abm($node) : undef;
+	signal_pid('STOP', $abm) if $abm;
 	$s->send($query);
+	if ($abm)
+	{
+		usleep(300_000);
+		signal_pid('CONT', $abm);
+	}
 	return $s;
 }
 
