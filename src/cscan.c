@@ -42,6 +42,7 @@ static const struct config_enum_entry policy_options[] = {
 	{"attach", CSCAN_POLICY_ATTACH, false},
 	{"elevator", CSCAN_POLICY_ELEVATOR, false},
 	{"relevance", CSCAN_POLICY_RELEVANCE, false},
+	{"demand", CSCAN_POLICY_DEMAND, false},
 	{NULL, 0, false}
 };
 

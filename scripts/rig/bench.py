@@ -60,7 +60,8 @@ def arguments():
     p.add_argument('--majors', type=lambda text: [int(m) for m in text.split(',')], help="such as 15,18 (default: the machine's own)")
     p.add_argument('--experiment', type=names(EXPERIMENTS), default=list(PAPER),
                    help=f'such as table2,pbm (default: {",".join(PAPER)})')
-    p.add_argument('--variants', type=names(VARIANTS), default=list(VARIANTS), help='such as postgres,relevance (default: all)')
+    p.add_argument('--variants', type=names(VARIANTS), default=[name for name in VARIANTS if name != 'demand'],
+                   help='such as postgres,relevance (default: all but demand, which is in table2 and fast)')
     effort = p.add_mutually_exclusive_group()
     effort.add_argument('--quick', action='store_const', dest='effort', const=QUICK, default=USUAL,
                         help=f'few points, one run, scale {SCALES[QUICK]:g}: five minutes or so for the default experiments')

@@ -12,9 +12,10 @@ from .report import PBM_PUBLISHED, GB, MB
 from .workload import POLICIES
 
 # Okabe and Ito's colours, which everybody can tell apart.
-COLOURS = {'postgres': '#555555', 'brin': '#999999', 'relevance': '#0072B2', 'elevator': '#E69F00', 'attach': '#009E73', 'normal': '#D55E00'}
+COLOURS = {'postgres': '#555555', 'brin': '#999999', 'relevance': '#0072B2', 'elevator': '#E69F00', 'attach': '#009E73', 'normal': '#D55E00',
+           'demand': '#56B4E9'}
 OTHER = '#CC79A7'
-MARKS = {'postgres': 's', 'brin': 'D', 'relevance': 'o', 'elevator': '^', 'attach': 'v', 'normal': 'x'}
+MARKS = {'postgres': 's', 'brin': 'D', 'relevance': 'o', 'elevator': '^', 'attach': 'v', 'normal': 'x', 'demand': 'P'}
 
 
 def colour(variant):

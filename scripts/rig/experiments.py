@@ -75,9 +75,9 @@ TABLE2 = Ranges(16, SIZES, ('FAST', 'SLOW'))
 EXPERIMENTS = {
     'alone': Alone('each query alone and cold, what latencies are normalised by'),
     'costs': Costs('CPU time for a block, in memory and where it has to be loaded: what scripts/simulate has to know'),
-    'table2': ordered('16 streams of 4 queries, FAST and SLOW of 1, 10, 50 and 100 %', TABLE2, variants=(*CORE, *POLICIES), reference=CORE,
+    'table2': ordered('16 streams of 4 queries, FAST and SLOW of 1, 10, 50 and 100 %', TABLE2, variants=(*CORE, *POLICIES, 'demand'), reference=CORE,
                       normalised=True),
-    'fast': ordered('the same with FAST queries alone', Ranges(16, SIZES), variants=(*CORE, 'relevance'), reference=CORE, normalised=True),
+    'fast': ordered('the same with FAST queries alone', Ranges(16, SIZES), variants=(*CORE, 'relevance', 'demand'), reference=CORE, normalised=True),
     'figure4': ordered('the streams of table2 once more, traced: chunks over time, and what is read for each type of query', TABLE2,
                        variants=(*CORE, *POLICIES), traced=True),
     'figure5': Sweep('sets of queries of all speeds and sizes', FIGURE5, ('SF-M',),

@@ -165,12 +165,12 @@ SEQ_SCANS = {'enable_bitmapscan': 'off', 'enable_indexscan': 'off', 'enable_inde
 WORKERS = {'max_parallel_workers_per_gather': 2, 'min_parallel_table_scan_size': 0, 'parallel_setup_cost': 0,
            'parallel_tuple_cost': 0}
 
-POLICIES = ('relevance', 'elevator', 'attach', 'normal')
+POLICIES = ('relevance', 'elevator', 'attach', 'normal')     # the paper's
 VARIANTS = {
     'postgres': Variant('Seq Scan on'),
     'brin': Variant('Bitmap Index Scan on lineitem_shipdate_brin', extra=BITMAPS),
     'seqscan': Variant('Seq Scan on', extra=SEQ_SCANS),
-    **{policy: Variant(r'Custom Scan \(CScan\) on', policy) for policy in POLICIES},
+    **{policy: Variant(r'Custom Scan \(CScan\) on', policy) for policy in (*POLICIES, 'demand')},
     'relevance-btree': Variant('lineitem_shipdate_btree', 'relevance', hidden='lineitem_shipdate_brin'),
     'relevance-idle': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=200),
     'relevance-workers': Variant(r'(?s)Workers Planned: 2.*Parallel Custom Scan \(CScan\) on', 'relevance', extra=WORKERS),

@@ -51,6 +51,9 @@ typedef struct CScanPolicy
 
 	/* Is only its next chunk of use to a scan? */
 	bool		in_order;
+
+	/* What waiting is worth in queryRelevance; 0: scans are not served by it. */
+	uint32_t	impatience;
 } CScanPolicy;
 
 #define CSCAN_POLICY_DECLARATION(id, name) extern const CScanPolicy cscan_policy_##name;

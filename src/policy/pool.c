@@ -237,6 +237,8 @@ set_interest(CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *rang
 	s->first_word = nranges > 0 ? ranges[0].first / t->chunk_blocks / 64 : 0;
 	if (t->nblocks < nblocks)
 		t->nblocks = nblocks;
+	if (nranges > 0)
+		cscan_demand_note(pool, scan);
 }
 
 static int
@@ -642,6 +644,7 @@ count_all(CScanPool *pool)
 
 		t->nscans = 0;
 		t->piece_blocks = t->used ? (t->chunk_blocks - 1) / CSCAN_MAX_PIECES + 1 : 0;
+		cscan_demand_rebuild(pool, i);
 	}
 	for (int i = 0; i < state->max_scans; i++)
 	{

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pool.h
- *		The state that the four policies decide over, in plain C.
+ *		The state that the policies decide over, in plain C.
  *
  * A *pool* knows tables (cut into chunks), scans (each with the set of chunks
  * that it still needs) and slots (each holding one chunk, or about to).  It
@@ -70,9 +70,6 @@ typedef struct CScanPieces
 	uint64_t	word[CSCAN_PIECE_WORDS];
 } CScanPieces;
 
-/* The scheduler's queues of starved scans, see queue.c. */
-#define CSCAN_NQUEUES		4
-
 /* A scan's interest has at most this many ranges. */
 #define CSCAN_MAX_RANGES	1024
 
@@ -97,6 +94,7 @@ typedef struct CScanRange
 	POLICY(ATTACH, attach) \
 	POLICY(ELEVATOR, elevator) \
 	POLICY(RELEVANCE, relevance) \
+	POLICY(DEMAND, demand) \
 	CSCAN_MORE_POLICIES(POLICY)
 
 typedef enum CScanPolicyId
@@ -106,6 +104,17 @@ typedef enum CScanPolicyId
 #undef CSCAN_POLICY_CONSTANT
 	CSCAN_NPOLICIES
 } CScanPolicyId;
+
+/* The scheduler's queues of starved scans, two for each policy: see queue.c. */
+#define CSCAN_NQUEUES		(2 * CSCAN_NPOLICIES)
+
+/*
+ * Of the last so many scans of a table it is kept which of so many parts of it
+ * they wanted when they began: see demand.c.
+ */
+#define CSCAN_LAST_SCANS	32
+#define CSCAN_PARTS			256
+#define CSCAN_PART_WORDS	(CSCAN_PARTS / 64)
 
 /* A registered scan: a query q of the paper. */
 typedef struct CScanInterest
@@ -165,6 +174,10 @@ typedef struct CScanTable
 	int32_t		nplanes;		/* of the tallies of its chunks, each */
 	int32_t		interested[CSCAN_MAX_PLANES];	/* numbers of the planes, */
 	int32_t		starved[CSCAN_MAX_PLANES];	/* see status.c */
+	uint32_t	part_chunks;	/* chunks in a part, 0 before the first scan */
+	uint32_t	next_asked;		/* entry of "asked" for the next scan */
+	uint64_t	asked[CSCAN_LAST_SCANS][CSCAN_PART_WORDS];	/* parts they wanted */
+	uint8_t		demand[CSCAN_PARTS];	/* how many of them wanted each */
 } CScanTable;
 
 typedef struct CScanSlot

@@ -8,6 +8,7 @@
  *		slots.c		slots: which is where, what state they are in, their order
  *		status.c	what each scan has, and how many want what
  *		queue.c		which starved scan is the next
+ *		demand.c	what the last scans of a table wanted (and a policy)
  *		schedule.c	the manager's next step
  *
  * Policies look through policy.h, and at what is declared here as theirs.
@@ -137,7 +138,7 @@ typedef enum CScanSlotTally
 	CSCAN_TALLY_INTERESTED,		/* all */
 	CSCAN_TALLY_ELEVATOR,		/* elevator scans, which can use it as it is */
 	CSCAN_TALLY_ALMOST_STARVED, /* those with fewer than 3 chunks available */
-	CSCAN_TALLY_STARVED,		/* starved relevance scans */
+	CSCAN_TALLY_STARVED,		/* starved scans served by queryRelevance */
 	CSCAN_NTALLIES
 } CScanSlotTally;
 
@@ -191,10 +192,35 @@ extern void cscan_queue_init(CScanPool *pool);
 extern int	cscan_queue_first(CScanPool *pool, CScanPolicyId policy, bool blocked,
 							  uint64_t *key);
 
-/* What one chunk needed is worth in waiting time (us). */
-extern uint64_t cscan_queue_rate(const CScanPool *pool);
+/* What one chunk needed is worth in waiting time (us), to a policy with impatience. */
+extern uint64_t cscan_queue_rate(const CScanPool *pool, CScanPolicyId policy);
 
 /* A load took so long (us); or so we are told. */
 extern void cscan_queue_note_load(CScanPool *pool, double duration);
+
+/* ------------------------------------------------------------------
+ * relevance.c: what demand.c shares with it
+ * ------------------------------------------------------------------ */
+
+extern uint32_t cscan_relevance_start(const CScanPool *pool, int scan);
+extern int	cscan_relevance_choose_available(const CScanPool *pool, int scan);
+extern int	cscan_relevance_choose_query(CScanPool *pool, uint64_t now, CScanPolicyId policy);
+extern uint32_t cscan_relevance_choose_load(CScanPool *pool, int scan);
+extern void cscan_relevance_spare(CScanPool *pool, int scan, uint64_t *slots);
+extern void cscan_relevance_least_valued(CScanPool *pool, uint64_t *slots);
+extern void cscan_relevance_protect(CScanPool *pool, uint64_t *slots);
+
+/* ------------------------------------------------------------------
+ * demand.c
+ * ------------------------------------------------------------------ */
+
+/* A scan begins, with its ranges: these are asked for. */
+extern void cscan_demand_note(CScanPool *pool, int scan);
+
+/* How many of a table's last scans wanted a chunk's part. */
+extern uint32_t cscan_demand_of(const CScanPool *pool, int table, uint32_t chunk);
+
+/* Of a table that was put together by hand: count anew. */
+extern void cscan_demand_rebuild(CScanPool *pool, int table);
 
 #endif							/* CSCAN_POOL_INTERNAL_H */

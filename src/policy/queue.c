@@ -8,10 +8,11 @@
  * still have a chunk to read, in another.
  *
  *		relevance	the highest queryRelevance (Figure 3) first: - needed +
- *					waiting / (load time * scans).  All that wait age alike, so
- *					whoever is first stays first as time goes by: the order is
- *					that of needed * rate + since, where the rate is what a
- *					chunk is worth in waiting time, load time * scans
+ *		demand		impatience * waiting / (load time * scans).  All that wait
+ *					age alike, so whoever is first stays first as time goes by:
+ *					the order is that of needed * rate + since, where the rate
+ *					is what a chunk is worth in waiting time, load time * scans
+ *					/ impatience
  *		elevator	the longest waiting first: since
  *
  * The rate changes when scans come and go, and with the time that a load takes.
@@ -27,13 +28,18 @@
 
 #define NO_QUEUE	0
 
-/* Queues are numbered from 1: of each kind, those that wait and the others. */
+/* Queues are numbered from 1: of each policy, those that wait and the others. */
 static uint8_t
 queue_of(CScanPolicyId policy, bool blocked)
 {
-	if (policy == CSCAN_POLICY_RELEVANCE)
-		return blocked ? 1 : 2;
-	return blocked ? 3 : 4;
+	return (uint8_t) (2 * policy + (blocked ? 1 : 2));
+}
+
+/* Is the order one by queryRelevance? */
+static bool
+by_relevance(int policy)
+{
+	return cscan_policies[policy]->impatience > 0;
 }
 
 static CScanQueued *
@@ -53,9 +59,12 @@ cscan_queue_init(CScanPool *pool)
 }
 
 uint64_t
-cscan_queue_rate(const CScanPool *pool)
+cscan_queue_rate(const CScanPool *pool, CScanPolicyId policy)
 {
-	return pool->state->pace * (uint64_t) pool->state->nactive;
+	uint64_t	rate = pool->state->pace * (uint64_t) pool->state->nactive /
+		cscan_policies[policy]->impatience;
+
+	return rate > 0 ? rate : 1;
 }
 
 void
@@ -79,11 +88,11 @@ key_of(const CScanPool *pool, int scan)
 {
 	const CScanInterest *s = &pool->scans[scan];
 
-	if (s->policy != CSCAN_POLICY_RELEVANCE)
+	if (!by_relevance(s->policy))
 		return s->since;
 	if (!s->blocked)
 		return s->needed;
-	return s->needed * cscan_queue_rate(pool) + s->since;
+	return s->needed * cscan_queue_rate(pool, s->policy) + s->since;
 }
 
 static bool
@@ -157,7 +166,7 @@ move(CScanPool *pool, int scan)
 	CScanQueued entry = {0, scan};
 
 	if (s->table != CSCAN_NONE &&
-		(s->policy == CSCAN_POLICY_RELEVANCE || s->policy == CSCAN_POLICY_ELEVATOR) &&
+		(by_relevance(s->policy) || s->policy == CSCAN_POLICY_ELEVATOR) &&
 		pool->tables[s->table].loadable &&
 		cscan_pool_starved(pool, scan) && cscan_pool_has_absent(pool, scan))
 		queue = queue_of(s->policy, s->blocked);
@@ -180,14 +189,19 @@ move(CScanPool *pool, int scan)
 static void
 set_keys(CScanPool *pool)
 {
-	uint8_t		queue = queue_of(CSCAN_POLICY_RELEVANCE, true);
-	CScanQueued *heap = entries(pool, queue);
-	int32_t		n = pool->state->queued[queue - 1];
+	for (int p = 0; p < CSCAN_NPOLICIES; p++)
+	{
+		uint8_t		queue = queue_of(p, true);
+		CScanQueued *heap = entries(pool, queue);
+		int32_t		n = pool->state->queued[queue - 1];
 
-	for (int32_t i = 0; i < n; i++)
-		heap[i].key = key_of(pool, heap[i].scan);
-	for (int32_t i = n / 2; i-- > 0;)
-		sift_down(pool, queue, i, heap[i]);
+		if (!by_relevance(p))
+			continue;
+		for (int32_t i = 0; i < n; i++)
+			heap[i].key = key_of(pool, heap[i].scan);
+		for (int32_t i = n / 2; i-- > 0;)
+			sift_down(pool, queue, i, heap[i]);
+	}
 	pool->state->queues_stale = false;
 }
 

@@ -14,7 +14,8 @@
  * was handed out longest ago.
  *
  * The functions at the top are the paper's; the decisions below find their
- * extremes in the counts that are kept (status.c, queue.c).
+ * extremes in the counts that are kept (status.c, queue.c).  Policy demand
+ * (demand.c) shares them.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,7 +55,7 @@ cscan_relevance_query(const CScanPool *pool, int scan, uint64_t now)
 		return -INFINITY;
 	if (s->blocked)
 		waiting = (double) now - (double) s->since;
-	return -(double) s->needed + waiting / (double) cscan_queue_rate(pool);
+	return -(double) s->needed + waiting / (double) cscan_queue_rate(pool, s->policy);
 }
 
 double
@@ -77,8 +78,8 @@ cscan_relevance_keep(const CScanPool *pool, int table, uint32_t chunk)
 		cscan_pool_interested(pool, table, chunk);
 }
 
-static uint32_t
-start(const CScanPool *pool, int scan)
+uint32_t
+cscan_relevance_start(const CScanPool *pool, int scan)
 {
 	(void) pool;
 	(void) scan;
@@ -86,8 +87,8 @@ start(const CScanPool *pool, int scan)
 }
 
 /* chooseAvailableChunk: the highest use is that of the least interest. */
-static int
-choose_available(const CScanPool *pool, int scan)
+int
+cscan_relevance_choose_available(const CScanPool *pool, int scan)
 {
 	CScanTally	interested = cscan_status_slots_now(pool, CSCAN_TALLY_INTERESTED);
 	uint64_t   *slots = cscan_slot_set(pool, CSCAN_SLOTS_LOWEST);
@@ -105,20 +106,20 @@ choose_available(const CScanPool *pool, int scan)
  * rate for scans that still have a chunk to read, and for those that wait now -
  * since more; the queues have the highest of each.
  */
-static int
-choose_query(CScanPool *pool, uint64_t now)
+int
+cscan_relevance_choose_query(CScanPool *pool, uint64_t now, CScanPolicyId policy)
 {
 	uint64_t	waiting_key = 0;
 	uint64_t	needed = 0;
-	int			waiting = cscan_queue_first(pool, CSCAN_POLICY_RELEVANCE, true, &waiting_key);
-	int			reading = cscan_queue_first(pool, CSCAN_POLICY_RELEVANCE, false, &needed);
+	int			waiting = cscan_queue_first(pool, policy, true, &waiting_key);
+	int			reading = cscan_queue_first(pool, policy, false, &needed);
 	int64_t		ahead;			/* by which the first that waits is ahead */
 
 	if (waiting == CSCAN_NONE)
 		return reading;
 	if (reading == CSCAN_NONE)
 		return waiting;
-	ahead = (int64_t) (now + needed * cscan_queue_rate(pool)) - (int64_t) waiting_key;
+	ahead = (int64_t) (now + needed * cscan_queue_rate(pool, policy)) - (int64_t) waiting_key;
 	if (ahead == 0)
 		return waiting < reading ? waiting : reading;
 	return ahead > 0 ? waiting : reading;
@@ -136,8 +137,8 @@ offer(CScanHighest *search, const uint64_t *wanted, const uint64_t *resident, ui
  * chooseChunkToLoad: in the order from the last load on, so that the first of
  * equals wins.
  */
-static uint32_t
-choose_load(CScanPool *pool, int scan)
+uint32_t
+cscan_relevance_choose_load(CScanPool *pool, int scan)
 {
 	const CScanInterest *s = &pool->scans[scan];
 	const uint64_t *wanted = WANTED(pool, scan);
@@ -185,8 +186,8 @@ choose_load(CScanPool *pool, int scan)
 }
 
 /* findFreeSlot: not usefulForStarvedQuery(c) */
-static void
-protect(CScanPool *pool, uint64_t *slots)
+void
+cscan_relevance_protect(CScanPool *pool, uint64_t *slots)
 {
 	CScanTally	starved = cscan_status_slots(pool, CSCAN_TALLY_STARVED);
 
@@ -194,19 +195,19 @@ protect(CScanPool *pool, uint64_t *slots)
 }
 
 /* ... and not interesting(c, q) */
-static void
-spare(CScanPool *pool, int scan, uint64_t *slots)
+void
+cscan_relevance_spare(CScanPool *pool, int scan, uint64_t *slots)
 {
 	const uint64_t *wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
 
 	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
 		slots[w] &= ~wanted[w];
-	protect(pool, slots);
+	cscan_relevance_protect(pool, slots);
 }
 
 /* keepRelevance */
-static void
-least_valued(CScanPool *pool, uint64_t *slots)
+void
+cscan_relevance_least_valued(CScanPool *pool, uint64_t *slots)
 {
 	CScanTally	almost = cscan_status_slots(pool, CSCAN_TALLY_ALMOST_STARVED);
 	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
@@ -215,14 +216,21 @@ least_valued(CScanPool *pool, uint64_t *slots)
 	cscan_tally_lowest(&interested, slots, cscan_slot_words(pool));
 }
 
+static int
+choose_query(CScanPool *pool, uint64_t now)
+{
+	return cscan_relevance_choose_query(pool, now, CSCAN_POLICY_RELEVANCE);
+}
+
 const CScanPolicy cscan_policy_relevance = {
 	.name = "relevance",
-	.start = start,
-	.choose_available = choose_available,
+	.start = cscan_relevance_start,
+	.choose_available = cscan_relevance_choose_available,
 	.choose_query = choose_query,
-	.choose_load = choose_load,
-	.spare = spare,
-	.least_valued = least_valued,
-	.protect = protect,
+	.choose_load = cscan_relevance_choose_load,
+	.spare = cscan_relevance_spare,
+	.least_valued = cscan_relevance_least_valued,
+	.protect = cscan_relevance_protect,
 	.overrides = true,
+	.impatience = 1,
 };

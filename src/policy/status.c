@@ -188,7 +188,7 @@ should_be_counted(const CScanPool *pool, int scan)
 		counted |= SLOTS_ALMOST;
 	if (cscan_pool_below(pool, scan, 2))
 		counted |= CHUNKS_STARVED;
-	if (s->policy == CSCAN_POLICY_RELEVANCE && cscan_pool_starved(pool, scan))
+	if (cscan_policies[s->policy]->impatience > 0 && cscan_pool_starved(pool, scan))
 		counted |= SLOTS_STARVED;
 	return counted;
 }

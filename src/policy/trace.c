@@ -271,8 +271,11 @@ cscan_trace_save(const CScanPool *pool, CScanTracePut put, void *arg)
 		if (!t->used)
 			continue;
 		r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_TABLE,.flag = t->loadable,.other = i,
-			.time = BOTH(t->cursor, t->elevator),.chunk = t->chunk_blocks,.blocks = t->nblocks};
+			.time = BOTH(t->cursor, t->elevator),.chunk = t->chunk_blocks,.blocks = t->nblocks,
+			.scan = (int32_t) t->next_asked,.slot = (int32_t) t->part_chunks};
 		put(arg, &r);
+		r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_ASKED,.other = i};
+		save_words(&t->asked[0][0], CSCAN_LAST_SCANS * CSCAN_PART_WORDS, r, put, arg);
 	}
 	for (int i = 0; i < state->max_scans; i++)
 	{
@@ -338,7 +341,8 @@ restore_table(CScanPool *pool, const CScanTraceRecord *r)
 {
 	CScanTable *t;
 
-	if (!is_scan(pool, r->other) || r->chunk == 0)
+	if (!is_scan(pool, r->other) || r->chunk == 0 ||
+		r->scan < 0 || r->scan >= CSCAN_LAST_SCANS || r->slot < 0)
 		return "a table that cannot be";
 	t = &pool->tables[r->other];
 	memset(t, 0, sizeof(*t));
@@ -348,6 +352,8 @@ restore_table(CScanPool *pool, const CScanTraceRecord *r)
 	t->elevator = HIGH(r->time);
 	t->chunk_blocks = r->chunk;
 	t->nblocks = r->blocks;
+	t->next_asked = (uint32_t) r->scan;
+	t->part_chunks = (uint32_t) r->slot;
 	return NULL;
 }
 
@@ -500,6 +506,11 @@ cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan)
 			break;
 		case CSCAN_TRACE_STATE_TABLE:
 			return restore_table(pool, r);
+		case CSCAN_TRACE_STATE_ASKED:
+			if (!is_table(pool, r->other) ||
+				!restore_words(&pool->tables[r->other].asked[0][0], CSCAN_LAST_SCANS * CSCAN_PART_WORDS, r))
+				return "parts of no table";
+			break;
 		case CSCAN_TRACE_STATE_SCAN:
 			wrong = restore_scan(pool, r);
 			*scan = wrong == NULL ? r->scan : CSCAN_NONE;

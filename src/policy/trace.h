@@ -23,7 +23,7 @@
 #include "pool.h"
 
 #define CSCAN_TRACE_MAGIC	"CSCANTRC"
-#define CSCAN_TRACE_VERSION	2
+#define CSCAN_TRACE_VERSION	3
 
 #define CSCAN_TRACE_HEADER_SIZE	64
 #define CSCAN_TRACE_RECORD_SIZE	32
@@ -45,6 +45,7 @@ typedef enum CScanTraceKind
 	CSCAN_TRACE_STATE_PIECES = 23,
 	CSCAN_TRACE_STATE_PACE = 24,
 	CSCAN_TRACE_STATE_END = 25,
+	CSCAN_TRACE_STATE_ASKED = 26,	/* more of a table: comes after it */
 
 	/* Calls. */
 	CSCAN_TRACE_LIMITS = 32,

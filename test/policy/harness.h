@@ -97,6 +97,7 @@ extern bool random_chance(Random *random, uint32_t percent);
 extern void test_pool(void);
 extern void test_ranges(void);
 extern void test_relevance(void);
+extern void test_demand(void);
 extern void test_orders(void);
 extern void test_mixed(void);
 extern void test_helpers(void);

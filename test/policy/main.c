@@ -18,6 +18,7 @@ static const struct
 	{"pool", test_pool},
 	{"ranges", test_ranges},
 	{"relevance", test_relevance},
+	{"demand", test_demand},
 	{"orders", test_orders},
 	{"mixed", test_mixed},
 	{"helpers", test_helpers},

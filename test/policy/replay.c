@@ -83,6 +83,10 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 			fprintf(out, " table %d chunk_blocks %u blocks %u%s", r->other, r->chunk, r->blocks,
 					r->flag ? " loadable" : "");
 			break;
+		case CSCAN_TRACE_STATE_ASKED:
+			fprintf(out, " table %d asked for words %u+%u %016llx", r->other, r->chunk, r->blocks,
+					(unsigned long long) r->time);
+			break;
 		case CSCAN_TRACE_STATE_SCAN:
 			fprintf(out, " scan %d table %d policy %s blocks %u ranges %u position %u since %llu%s%s%s%s",
 					r->scan, r->other, policy_name(r->flag & CSCAN_TRACE_SCAN_POLICY), r->blocks,
@@ -249,7 +253,7 @@ replay_describe(const CScanTraceRecord *r, FILE *out)
 		fprintf(out, "%14s ", "");
 	if (is_call(r->kind))
 		describe_call(r, out);
-	else if (r->kind >= CSCAN_TRACE_STATE && r->kind <= CSCAN_TRACE_STATE_END)
+	else if (r->kind >= CSCAN_TRACE_STATE && r->kind <= CSCAN_TRACE_STATE_ASKED)
 		describe_state(r, out);
 	else if (r->kind == CSCAN_TRACE_RANGES)
 		describe_ranges(r, out);

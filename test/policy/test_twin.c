@@ -27,7 +27,7 @@
 #define MAX_LOADS		4
 #define NHELPERS		8
 #define MIXED			CSCAN_NPOLICIES
-#define NTWINS			(CSCAN_POLICY_RELEVANCE + 1)	/* policies that the twin has, too */
+#define NTWINS			(CSCAN_POLICY_DEMAND + 1)	/* policies that the twin has, too */
 
 typedef struct Kind
 {
@@ -53,12 +53,16 @@ static const Kind kinds[] = {
 	{"elevator", 8, 12, 2, 40, 8, CSCAN_POLICY_ELEVATOR, 600, 20, 100, false},
 	{"relevance", 8, 12, 2, 40, 8, CSCAN_POLICY_RELEVANCE, 600, 20, 200, false},
 	{"relevance, many scans", 40, 70, 3, 200, 4, CSCAN_POLICY_RELEVANCE, 3000, 300, 100, false},
+	{"demand", 8, 12, 2, 40, 8, CSCAN_POLICY_DEMAND, 600, 20, 200, false},
+	{"demand, many scans", 40, 70, 3, 200, 4, CSCAN_POLICY_DEMAND, 3000, 300, 100, false},
+	{"demand, parts of two chunks and more", 12, 24, 2, 900, 1, CSCAN_POLICY_DEMAND, 2000, 300, 50, false},
 	{"mixed", 16, 24, 3, 60, 16, MIXED, 1000, 50, 200, false},
 	{"large chunks", 12, 24, 2, 12, 1500, MIXED, 1000, 50, 50, false},
 	{"64 scans of 16,384 chunks, normal", 64, 256, 1, 16384, 1, CSCAN_POLICY_NORMAL, 40000, 20000, 20, true},
 	{"64 scans of 16,384 chunks, attach", 64, 256, 1, 16384, 1, CSCAN_POLICY_ATTACH, 40000, 20000, 20, true},
 	{"64 scans of 16,384 chunks, elevator", 64, 256, 1, 16384, 1, CSCAN_POLICY_ELEVATOR, 40000, 20000, 20, true},
 	{"64 scans of 16,384 chunks, relevance", 64, 256, 1, 16384, 1, CSCAN_POLICY_RELEVANCE, 40000, 20000, 20, true},
+	{"64 scans of 16,384 chunks, demand", 64, 256, 1, 16384, 1, CSCAN_POLICY_DEMAND, 40000, 20000, 20, true},
 	{"64 scans of 16,384 chunks, mixed", 64, 256, 2, 16384, 1, MIXED, 40000, 20000, 20, true},
 };
 

@@ -265,7 +265,8 @@ wait_bound(const World *world, const Client *client)
 {
 	uint64_t	scans = world->nclients;
 	uint64_t	in_order = 3 * scans + 3 * world->max_inflight * (2 + world->sluggish / WORLD_LOAD);
-	uint64_t	relevance = in_order + 4 * scans * client->needed_before;
+	uint32_t	impatience = cscan_policies[client->policy]->impatience;
+	uint64_t	relevance = in_order + 4 * scans * client->needed_before / (impatience > 0 ? impatience : 1);
 	uint64_t	elevator = in_order;
 	bool		several = false;
 
@@ -275,7 +276,7 @@ wait_bound(const World *world, const Client *client)
 		several |= world->clients[i].policy != client->policy;
 	if (several)
 		return CSCAN_NPOLICIES * (elevator + relevance);
-	if (client->policy == CSCAN_POLICY_RELEVANCE)
+	if (impatience > 0)
 		return relevance;
 	if (client->policy == CSCAN_POLICY_ELEVATOR)
 		return elevator;
@@ -587,7 +588,7 @@ check_idle(World *world)
 			(client->phase == CLIENT_BLOCKED && client->next != NEVER);
 
 		elevator_reads |= reads && client->policy == CSCAN_POLICY_ELEVATOR;
-		relevance_reads |= reads && client->policy == CSCAN_POLICY_RELEVANCE;
+		relevance_reads |= reads && cscan_policies[client->policy]->impatience > 0;
 	}
 	for (int i = 0; i < world->nclients; i++)
 	{
@@ -597,7 +598,7 @@ check_idle(World *world)
 			continue;
 		if (client->policy == CSCAN_POLICY_ELEVATOR && elevator_reads)
 			elevator_waits = true;
-		else if (client->policy == CSCAN_POLICY_RELEVANCE && relevance_reads)
+		else if (cscan_policies[client->policy]->impatience > 0 && relevance_reads)
 			world->idle_relevance++;
 		else
 		{

@@ -37,7 +37,8 @@ sim_wait_bound(const Sim *sim, const SimStream *stream)
 {
 	uint64_t	scans = sim->stats.max_running;
 	uint64_t	in_order = 3 * scans + 6 * (uint64_t) sim->config.depth;
-	uint64_t	relevance = in_order + 4 * scans * stream->needed_before;
+	uint32_t	impatience = cscan_policies[stream->policy]->impatience;
+	uint64_t	relevance = in_order + 4 * scans * stream->needed_before / (impatience > 0 ? impatience : 1);
 	uint64_t	elevator = in_order;
 
 	for (int i = 0; i < sim->config.ntables; i++)
@@ -45,7 +46,7 @@ sim_wait_bound(const Sim *sim, const SimStream *stream)
 			cscan_pool_chunk_blocks(sim->pool, sim->config.chunk_blocks, sim->config.table_blocks[i]) + 1;
 	if (sim->config.policy == CSCAN_NPOLICIES)
 		return CSCAN_NPOLICIES * (elevator + relevance);
-	if (stream->policy == CSCAN_POLICY_RELEVANCE)
+	if (impatience > 0)
 		return relevance;
 	if (stream->policy == CSCAN_POLICY_ELEVATOR)
 		return elevator;
@@ -177,7 +178,7 @@ sim_why_idle(Sim *sim)
 		return SIM_IDLE_TAKEN;
 	for (int p = 0; p < CSCAN_NPOLICIES; p++)
 	{
-		if (blocked[p] && !(reads[p] && (p == CSCAN_POLICY_ELEVATOR || p == CSCAN_POLICY_RELEVANCE)))
+		if (blocked[p] && !(reads[p] && (p == CSCAN_POLICY_ELEVATOR || cscan_policies[p]->impatience > 0)))
 		{
 			sim_wrong(sim, "the disk is idle, a scan under %s is blocked, and there is room", cscan_policies[p]->name);
 			return SIM_NOT_IDLE;

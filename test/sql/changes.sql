@@ -15,7 +15,7 @@ CREATE FUNCTION blocks() RETURNS bigint LANGUAGE sql AS $$ SELECT pg_relation_si
 CREATE FUNCTION result(OUT n bigint, OUT s bigint) LANGUAGE sql AS 'SELECT count(*), sum(id) FROM t';
 CREATE FUNCTION results() RETURNS TABLE (blocks bigint, policy text, n bigint, s bigint) LANGUAGE plpgsql AS $$
 BEGIN
-    FOREACH policy IN ARRAY '{normal,attach,elevator,relevance}'::text[] LOOP
+    FOREACH policy IN ARRAY '{normal,attach,elevator,relevance,demand}'::text[] LOOP
         PERFORM set_config('cscan.policy', policy, true);
         SELECT * FROM blocks(), result() INTO blocks, n, s;
         RETURN NEXT;

@@ -37,7 +37,7 @@ END $$;
 CREATE FUNCTION run_with_all(statement text) RETURNS TABLE (how text, cscan boolean, touched bigint, nrows bigint, ids bigint, groups bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-    FOREACH how IN ARRAY '{off,normal,attach,elevator,relevance}'::text[] LOOP
+    FOREACH how IN ARRAY '{off,normal,attach,elevator,relevance,demand}'::text[] LOOP
         PERFORM set_config('cscan.enabled', (how <> 'off')::text, true);
         IF how <> 'off' THEN PERFORM set_config('cscan.policy', how, true); END IF;
         SELECT * FROM run(statement) INTO touched, nrows, ids, groups;

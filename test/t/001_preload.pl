@@ -95,7 +95,7 @@ foreach my $policy (@policies)
 	is(sql($node, "SELECT scans - $before FROM cscan_stat WHERE policy = '$policy'"), '1',
 		"and it is counted as $policy");
 }
-like(sql_fails($node, 'SET cscan.policy = lru'), qr/HINT: .*normal, attach, elevator, relevance/,
+like(sql_fails($node, 'SET cscan.policy = lru'), qr/HINT: .*normal, attach, elevator, relevance, demand/,
 	'an unknown policy is refused');
 
 my $me = sql($node, 'SELECT current_user');
@@ -147,7 +147,7 @@ foreach my $policy (@policies)
 	$s->send(gated_query('t', 20000, 1));
 	push @scans, $s;
 }
-ok(wait_waiting($node, 4), 'four scans are in the middle of their table');
+ok(wait_waiting($node, scalar @scans), 'a scan under each policy is in the middle of their table');
 cmp_ok(stat_sum($node, 'chunks_loaded'), '>', $first, 'the ABM serves them');
 set_conf($node, 'cscan.buffer_share' => 0);
 ok(poll($node, $pinned, '1'), 'with cscan.buffer_share = 0 only the page at the gate is pinned');
@@ -160,7 +160,7 @@ nothing_left($node, 'after a share of 0', 't');
 $gatekeeper->query('SELECT pg_advisory_lock(1)');
 share(0.5);
 $_->send(gated_query('t', 20000, 1)) foreach @scans;
-ok(wait_waiting($node, 4), 'four scans again');
+ok(wait_waiting($node, scalar @scans), 'and again');
 set_conf($node, 'cscan.buffer_share' => 0);
 ok(poll($node, $pinned, '1'), 'the share is taken away');
 share(0.1);

@@ -169,7 +169,7 @@ serves('after the ABM was stopped under scans');
 	my $before = stat_sum($node, 'scans');
 	$_->send(slow_query('t', 400, 0.05)) foreach @scans;
 	$_->send(slow_query('u', 400, 0.05)) foreach @more;
-	ok(poll($node, "SELECT sum(scans) >= $before + 8 FROM cscan_stat"), 'eight scans are under way');
+	ok(poll($node, "SELECT sum(scans) >= $before + " . 2 * @policies . ' FROM cscan_stat'), 'two scans under each policy are under way');
 	signal_pid('STOP', $abm);
 	sleep 10;
 	signal_pid('CONT', $abm);

@@ -166,7 +166,7 @@ $gatekeeper = session($node, name => 'gatekeeper');
 $gatekeeper->query('SELECT pg_advisory_lock(1)');
 {
 	my $n = 0;
-	my @scans = map { session($node, name => "scan $_", policy => $policies[$_ % 4]) } 1 .. 6;
+	my @scans = map { session($node, name => "scan $_", policy => $policies[$_ % @policies]) } 1 .. 6;
 
 	$_->send(gated_query(($n++ % 3 ? 't' : 'u'), 20000, 1)) foreach @scans;
 	ok(wait_waiting($node, 6), 'six scans where two can be registered');
@@ -283,7 +283,7 @@ SKIP:
 	{
 		foreach my $query ('SELECT count(*), sum(i) FROM t', 'SELECT count(*), sum(i) FROM (SELECT i FROM t WHERE v >= 0 ORDER BY filler, i OFFSET 0) x')
 		{
-			my $s = session($node, name => "$more kB more", policy => $policies[($failed + $worked) % 4]);
+			my $s = session($node, name => "$more kB more", policy => $policies[($failed + $worked) % @policies]);
 
 			$s->query($bitmap) if $query =~ /WHERE/;
 			my ($size) = slurp_file('/proc/' . $s->pid . '/status') =~ /^VmSize:\s+(\d+)/m;

@@ -70,7 +70,7 @@ foreach my $work (
 	'TRUNCATE d',
 	'DROP TABLE d')
 {
-	my $policy = $policies[ $n++ % 4 ];
+	my $policy = $policies[ $n++ % @policies ];
 	my $s = session($standby, name => "scan on the standby, $policy", policy => $policy);
 	my $core = session($standby, name => "PostgreSQL's own scan on the standby");
 	my $cursor = session($standby, name => 'cursor on the standby', policy => $policy);
@@ -92,7 +92,18 @@ foreach my $work (
 	my $answer = $s->result;
 	ok(($answer eq $before && $s->err eq '') || $s->err =~ $cancelled, "the scan is right, or cancelled: $work")
 	  or diag("$answer " . $s->err);
-	is($answer . fate($s), $core->result . fate($core), "so is PostgreSQL's own scan: $work");
+
+	# Whoever happens to be at a page that replay wants for itself is cancelled for its pin, and the other may not be.
+	my @fates = ($answer . fate($s), $core->result . fate($core));
+	if (grep { /holding shared buffer pin/ } @fates)
+	{
+		is(scalar(grep { $_ ne $before && !/holding shared buffer pin/ } @fates), 0, "PostgreSQL's own scan is right or cancelled, too: $work")
+		  or diag("@fates");
+	}
+	else
+	{
+		is($fates[0], $fates[1], "so is PostgreSQL's own scan: $work");
+	}
 	my $rest = $cursor->query('FETCH ALL FROM c');
 	ok(scalar(split /\n/, $rest) == $rows - 1000 || $cursor->err =~ /conflict|current transaction is aborted|server closed/,
 		"the cursor is right, or cancelled: $work") or diag(length($rest) . ' ' . $cursor->err);
@@ -108,7 +119,7 @@ is(abm_pid($standby), $abm, 'the ABM is the same');
 {
 	sql($primary, 'CREATE TABLE d AS TABLE t');
 	replayed('another table');
-	my @scans = map { session($standby, name => "scan $_", policy => $policies[$_ % 4]) } 1 .. 6;
+	my @scans = map { session($standby, name => "scan $_", policy => $policies[$_ % @policies]) } 1 .. 6;
 	foreach my $work ('UPDATE d SET v = 1 WHERE i % 10 = 0', 'VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) d', 'VACUUM FULL d', 'TRUNCATE d')
 	{
 		$_->send('SELECT count(*), sum(i) FROM d') foreach @scans;
@@ -143,7 +154,7 @@ isnt(wait_for_abm($standby, $abm), $abm, 'another ABM starts on the standby');
 	$gatekeeper->query('SELECT pg_advisory_lock(1)');
 	my @scans = map { session($standby, name => $_, policy => $_) } @policies;
 	$_->send(gated_query('t', 20000, 1)) foreach @scans;
-	ok(wait_waiting($standby, 4), 'four scans are in the middle of their table');
+	ok(wait_waiting($standby, scalar @scans), 'a scan under each policy is in the middle of their table');
 	my $working = session($standby, name => 'a scan that works');
 	$working->send(slow_query('u', 1000, 0.05));
 	$abm = abm_pid($standby);

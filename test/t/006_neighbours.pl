@@ -25,7 +25,7 @@ my $abm = wait_for_abm($node);
 ### VACUUM among scans
 
 # Scans that follow each other: there is always one under way, and none is idle.
-my @scans = map { session($node, name => "scan $_", policy => $policies[$_ % 4]) } 1 .. 4;
+my @scans = map { session($node, name => $_, policy => $_) } @policies;
 my $neighbour = session($node, name => 'neighbour');
 my $looker = session($node, name => 'looker');
 
@@ -286,7 +286,7 @@ sub while_it_ambles
 ### Sixteen scans at once, and ALTER TABLE
 
 {
-	my @many = map { session($node, name => "scan $_ of 16", policy => $policies[$_ % 4]) } 1 .. 16;
+	my @many = map { session($node, name => "scan $_ of 16", policy => $policies[$_ % @policies]) } 1 .. 16;
 
 	$neighbour->query('SET lock_timeout = 0');
 	my $scans = stat_sum($node, 'scans');
@@ -311,7 +311,7 @@ sub while_it_ambles
 
 # Eight scans while new sessions start and others want pages.
 {
-	my @many = map { session($node, name => "scan $_ of 8", policy => $policies[$_ % 4]) } 1 .. 8;
+	my @many = map { session($node, name => "scan $_ of 8", policy => $policies[$_ % @policies]) } 1 .. 8;
 	set_conf($node, 'cscan.buffer_share' => 0.75);
 	poll($node, 'SHOW cscan.buffer_share', '0.75');
 	my $loaded = stat_sum($node, 'chunks_loaded');

@@ -103,7 +103,7 @@ sub victim
 my $turn = 0;
 foreach my $step (sort keys %steps)
 {
-	my ($policy, $other_policy) = @policies[ $turn % 4, ($turn + 1) % 4 ];
+	my ($policy, $other_policy) = @policies[ $turn % @policies, ($turn + 1) % @policies ];
 	my @others = bystanders($other_policy);
 	my ($place, $prepare, $query) = @{ $steps{$step} };
 	my $s;
@@ -243,7 +243,7 @@ sub starts_again
 foreach my $step (sort keys %steps)
 {
 	my $log = -s $node->logfile;
-	my $s = victim($step, $policies[ $turn++ % 4 ], 'kill');
+	my $s = victim($step, $policies[ $turn++ % @policies ], 'kill');
 
 	# A worker's end may be told as that of another process.
 	$s->result;

@@ -1,5 +1,5 @@
 # Random queries by sqlsmith, against a server on which every table that is larger
-# than nothing is read by CScans: four sqlsmiths at once, each under another
+# than nothing is read by CScans: a few sqlsmiths at once, each under another
 # policy and other settings of the planner's, while rows change and tables are
 # vacuumed, rewritten and altered beside them.
 #
@@ -341,7 +341,7 @@ sub watch
 {
 	my $late = $watch->query(q(SELECT concat_ws(' ', pid, usename, round(extract(epoch FROM clock_timestamp() - query_start)),
 			wait_event_type, wait_event, regexp_replace(query, '\s+', ' ', 'g')), pg_terminate_backend(pid)
-		FROM pg_stat_activity WHERE usename ~ '^(normal|attach|elevator|relevance)_' AND state = 'active' AND
+		FROM pg_stat_activity WHERE usename ~ '^(normal|attach|elevator|relevance|demand)_' AND state = 'active' AND
 			query_start < clock_timestamp() - ) . "interval '" . ($timeout + $patience) . " s'");
 	die $watch->err if $watch->err ne '';
 	foreach my $line (split /\n/, $late)
@@ -448,7 +448,7 @@ sub message_ends
 	push @crashes, "$level: $text" if $level eq 'PANIC' || $text =~ /was terminated by signal|terminating any other active|TRAP: /;
 	push @leaks, $text if $level eq 'WARNING' && $text =~ /leak|own a lock|refcount|still referenced|pinned/i;
 	push @of_abm, "$level: $text" if $m->{type} eq 'cscan abm' && $level =~ /^(WARNING|ERROR|FATAL|PANIC)$/;
-	return unless $m->{type} eq 'client backend' && $m->{user} =~ /^(normal|attach|elevator|relevance)_/;
+	return unless $m->{type} eq 'client backend' && $m->{user} =~ /^(normal|attach|elevator|relevance|demand)_/;
 	if ($level eq 'LOG' && $text =~ /^00000: duration: \S+ ms +plan:\n/)
 	{
 		foreach my $scan (grep { /^ +(Parallel )?Custom Scan \(CScan\)/ } split /->|Query Text:/, " $text")

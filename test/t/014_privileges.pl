@@ -178,7 +178,7 @@ sub hostile_cursors
 
 	foreach my $n (1 .. $sessions)
 	{
-		my $s = session_of('hostile', "hostile $n", policy => $policies[$number++ % 4]);
+		my $s = session_of('hostile', "hostile $n", policy => $policies[$number++ % @policies]);
 		my %pages;
 		$s->query('BEGIN');
 		foreach my $c (1 .. $cursors)
@@ -282,7 +282,7 @@ is(as_role('victim', $whole), $right, 'when hostile is gone: right');
 		{
 			is(as_role('victim', $whole, "-c cscan.policy=$policy"), $right, "among these victim is right, $policy");
 		}
-		my @many = map { session_of('victim', "victim $_ of 8", policy => $policies[$_ % 4]) } 1 .. 8;
+		my @many = map { session_of('victim', "victim $_ of 8", policy => $policies[$_ % @policies]) } 1 .. 8;
 		$_->send($whole) foreach @many;
 		is($_->result . $_->err, $right, "$_->{name}: right") foreach @many;
 		$_->quit foreach @many;
@@ -323,7 +323,7 @@ is(as_role('victim', $whole), $right, 'when hostile is gone: right');
 	$slow->send('SELECT count(pg_sleep(0.1)) FROM t WHERE i % 17 = 0');
 	ok(poll($node, 'SELECT count(*) FROM cscan_scans', '1'), 'one scan takes a page now and then');
 	my $done = sql($node, 'SELECT max(chunks_done) FROM cscan_scans');
-	foreach my $policy ('normal', 'attach', 'relevance')
+	foreach my $policy ('normal', 'attach', 'relevance', 'demand')
 	{
 		is(as_role('victim', $whole, "-c cscan.policy=$policy"), $right, "beside it victim is right, $policy");
 	}

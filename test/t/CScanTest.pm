@@ -20,7 +20,7 @@ our @EXPORT = qw(new_node sql sql_fails poll make_table session abm_pid
   wait_for_abm abm_serves wait_waiting nothing_left lockable stat_sum is_cscan set_conf
   slow_query ambling_query gated_query server_is_up signal_pid @policies);
 
-our @policies = qw(normal attach elevator relevance);
+our @policies = qw(normal attach elevator relevance demand);
 our $limit = 60;
 our $file_limit = 480;
 

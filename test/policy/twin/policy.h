@@ -54,6 +54,7 @@ extern const CScanPolicy cscan_policy_normal;
 extern const CScanPolicy cscan_policy_attach;
 extern const CScanPolicy cscan_policy_elevator;
 extern const CScanPolicy cscan_policy_relevance;
+extern const CScanPolicy cscan_policy_demand;
 
 extern const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES];
 

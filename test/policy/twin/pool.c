@@ -210,6 +210,32 @@ cscan_pool_remove_table(CScanPool *pool, int table)
 	pool->tables[table].used = false;
 }
 
+/* What it is to read counts among what the last scans of its table asked for. */
+static void
+note_asked(CScanPool *pool, int scan)
+{
+	const CScanInterest *s = &pool->scans[scan];
+	CScanTable *t = &pool->tables[s->table];
+	bool	   *asked;
+
+	if (s->needed == 0)
+		return;
+	if (t->part_chunks == 0 || s->nchunks > t->part_chunks * CSCAN_PARTS)
+	{
+		memset(t->asked, 0, sizeof(t->asked));
+		t->part_chunks = 1;
+		while (s->nchunks > t->part_chunks * CSCAN_PARTS)
+			t->part_chunks++;
+	}
+	asked = t->asked[t->nasked++ % CSCAN_LAST_SCANS];
+	memset(asked, 0, sizeof(t->asked[0]));
+	for (uint32_t c = 0; c < s->nchunks; c++)
+	{
+		if (cscan_pool_wants(pool, scan, c))
+			asked[c / t->part_chunks] = true;
+	}
+}
+
 /* What a scan is to read, as it sees the table. */
 static void
 set_interest(CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *ranges,
@@ -238,6 +264,7 @@ set_interest(CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *rang
 	}
 	if (t->nblocks < nblocks)
 		t->nblocks = nblocks;
+	note_asked(pool, scan);
 }
 
 int

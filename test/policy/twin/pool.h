@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pool.h
- *		The state that the four policies decide over, in plain C.
+ *		The state that the policies decide over, in plain C.
  *
  * A *pool* knows tables (cut into chunks), scans (each with the set of chunks
  * that it still needs) and slots (each holding one chunk, or about to).  It
@@ -80,10 +80,18 @@ typedef enum CScanPolicyId
 	CSCAN_POLICY_NORMAL,
 	CSCAN_POLICY_ATTACH,
 	CSCAN_POLICY_ELEVATOR,
-	CSCAN_POLICY_RELEVANCE
+	CSCAN_POLICY_RELEVANCE,
+	CSCAN_POLICY_DEMAND
 } CScanPolicyId;
 
-#define CSCAN_NPOLICIES		4
+#define CSCAN_NPOLICIES		5
+
+/*
+ * Of the last so many scans of a table it is kept which of so many parts of it
+ * they wanted when they began.
+ */
+#define CSCAN_LAST_SCANS	32
+#define CSCAN_PARTS			256
 
 /* A registered scan: a query q of the paper. */
 typedef struct CScanInterest
@@ -134,6 +142,9 @@ typedef struct CScanTable
 	uint32_t	nblocks;		/* the most blocks that a live scan has seen */
 	uint32_t	cursor;			/* chunk that follows the last one loaded */
 	uint32_t	elevator;		/* elevator's cursor, likewise */
+	uint32_t	part_chunks;	/* chunks in a part, 0 before the first scan */
+	int			nasked;			/* scans that asked, of the last ones these: */
+	bool		asked[CSCAN_LAST_SCANS][CSCAN_PARTS];	/* by nasked % 32 */
 } CScanTable;
 
 typedef struct CScanSlot

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * relevance.c
- *		Policy relevance: Figure 3 of the paper, written plainly.
+ *		Policy relevance: Figure 3 of the paper, written plainly; and demand,
+ *		which is the same but for two things.
  *
  *		queryRelevance	whom to serve: the starved scan that needs least,
  *						raised by the time it has been waiting
@@ -12,6 +13,9 @@
  * Ties: loads go to the chunk that follows the last one loaded, so that they
  * stay sequential; uses to the chunk loaded first; victims to the chunk that
  * was handed out longest ago.
+ *
+ * Under demand waiting counts eight times; and of victims of the same value the
+ * one goes whose part of the table the fewest of its last scans asked for.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,6 +55,10 @@ query_relevance(const CScanPool *pool, int scan, uint64_t now)
 	const CScanInterest *s = &pool->scans[scan];
 	int64_t		chunk = (int64_t) pool->state->pace * cscan_pool_running(pool);
 
+	if (s->policy == CSCAN_POLICY_DEMAND)
+		chunk /= 8;
+	if (chunk == 0)
+		chunk = 1;
 	return (s->blocked ? (int64_t) now - (int64_t) s->since : 0) - s->needed * chunk;
 }
 
@@ -111,7 +119,7 @@ choose_available(const CScanPool *pool, int scan)
 
 /* chooseQueryToProcess */
 static int
-choose_query(const CScanPool *pool, uint64_t now)
+choose_query_of(const CScanPool *pool, uint64_t now, CScanPolicyId policy)
 {
 	int			best = CSCAN_NONE;
 	int64_t		most = 0;
@@ -121,7 +129,7 @@ choose_query(const CScanPool *pool, uint64_t now)
 		const CScanInterest *s = &pool->scans[i];
 		int64_t		relevance;
 
-		if (s->table == CSCAN_NONE || s->policy != CSCAN_POLICY_RELEVANCE ||
+		if (s->table == CSCAN_NONE || s->policy != policy ||
 			!pool->tables[s->table].loadable ||
 			!cscan_pool_starved(pool, i) || !cscan_pool_has_absent(pool, i))
 			continue;
@@ -133,6 +141,18 @@ choose_query(const CScanPool *pool, uint64_t now)
 		}
 	}
 	return best;
+}
+
+static int
+choose_query(const CScanPool *pool, uint64_t now)
+{
+	return choose_query_of(pool, now, CSCAN_POLICY_RELEVANCE);
+}
+
+static int
+demand_choose_query(const CScanPool *pool, uint64_t now)
+{
+	return choose_query_of(pool, now, CSCAN_POLICY_DEMAND);
 }
 
 /* chooseChunkToLoad */
@@ -175,7 +195,8 @@ protects(const CScanPool *pool, int slot)
 	for (int i = 0; i < pool->state->max_scans; i++)
 	{
 		if (pool->scans[i].table == s->table &&
-			pool->scans[i].policy == CSCAN_POLICY_RELEVANCE &&
+			(pool->scans[i].policy == CSCAN_POLICY_RELEVANCE ||
+			 pool->scans[i].policy == CSCAN_POLICY_DEMAND) &&
 			cscan_pool_starved(pool, i) && cscan_pool_wants(pool, i, s->chunk))
 			return true;
 	}
@@ -207,6 +228,40 @@ const CScanPolicy cscan_policy_relevance = {
 	.choose_load = choose_load,
 	.may_evict = may_evict,
 	.keep = keep,
+	.protects = protects,
+	.overrides = true,
+};
+
+/* Of the table's last scans those that asked for the part with this chunk. */
+static int
+demand(const CScanTable *t, uint32_t chunk)
+{
+	int			n = 0;
+
+	if (t->part_chunks == 0 || chunk / t->part_chunks >= CSCAN_PARTS)
+		return 0;
+	for (int i = 0; i < CSCAN_LAST_SCANS; i++)
+		n += t->asked[i][chunk / t->part_chunks];
+	return n;
+}
+
+/* It decides among equals only: they differ by 1 where they differ. */
+static double
+demand_keep(const CScanPool *pool, int slot)
+{
+	const CScanSlot *s = &pool->slots[slot];
+
+	return keep(pool, slot) + demand(&pool->tables[s->table], s->chunk) / (CSCAN_LAST_SCANS + 1.0);
+}
+
+const CScanPolicy cscan_policy_demand = {
+	.name = "demand",
+	.start = start,
+	.choose_available = choose_available,
+	.choose_query = demand_choose_query,
+	.choose_load = choose_load,
+	.may_evict = may_evict,
+	.keep = demand_keep,
 	.protects = protects,
 	.overrides = true,
 };

@@ -28,6 +28,7 @@ const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
 	[CSCAN_POLICY_ATTACH] = &cscan_policy_attach,
 	[CSCAN_POLICY_ELEVATOR] = &cscan_policy_elevator,
 	[CSCAN_POLICY_RELEVANCE] = &cscan_policy_relevance,
+	[CSCAN_POLICY_DEMAND] = &cscan_policy_demand,
 };
 
 #define Max(a, b)	((a) > (b) ? (a) : (b))

@@ -1,4 +1,4 @@
-"""Variants of relevance (variant.c) against relevance as it is: mean latency of a query, and the worst wait of a run.
+"""Policy demand and variants of relevance (variant.c) against relevance: mean latency of a query, and the worst wait of a run.
 
     python3 variants/compare.py DIRECTORY [RUNS]     DIRECTORY has sim, and sim-VARIANT for each of them (make variants)
 
@@ -15,11 +15,12 @@ MIXES = {
     'Table 2, a pool of 16 chunks': '--pool 16', 'Table 2, 32 cores': '--cores 32', 'Table 2, a seek takes 5 ms': '--seek 5000 --cores 16',
     'Table 2 tenfold': '--table 8790MB --buffers 1920MB --bandwidth 800 --cores 16', '32 streams, FFS': '--cores 16 --speeds FFS --streams 32',
     'open loop, 1, 10 and 50 %': '--rate .8 --queries 100 --sizes 1,10,50 --cores 16'}
-VARIANTS = ('FAIR', 'BATCHES', 'ARRIVAL_LOADS', 'ARRIVAL_KEEPS', 'IMPATIENT', 'BOTH')
+VARIANTS = {name: (f'sim-{name}', 'relevance') for name in ('FAIR', 'BATCHES', 'ARRIVAL_LOADS', 'ARRIVAL_KEEPS', 'IMPATIENT')}
+VARIANTS['demand'] = 'sim', 'demand'
 
 
-def run(program, mix, runs):
-    done = subprocess.run([program, '--policy', 'relevance', '--csv', '--no-bound', '--runs', str(runs), *mix.split()], capture_output=True, text=True)
+def run(program, policy, mix, runs):
+    done = subprocess.run([program, '--policy', policy, '--csv', '--no-bound', '--runs', str(runs), *mix.split()], capture_output=True, text=True)
     if 'a scan has waited for' in done.stderr:      # more loads than relevance's bound: the run has ended there
         return None
     if done.returncode:
@@ -31,9 +32,9 @@ def main(directory, runs=40):
     print('| queries | ' + ' | '.join(VARIANTS) + ' |\n|' + '---|' * (len(VARIANTS) + 1))
     sums = {variant: [] for variant in VARIANTS}
     for name, mix in MIXES.items():
-        base, cells = run(f'{directory}/sim', mix, runs), []
-        for variant in VARIANTS:
-            rows = run(f'{directory}/sim-{variant}', mix, runs)
+        base, cells = run(f'{directory}/sim', 'relevance', mix, runs), []
+        for variant, (program, policy) in VARIANTS.items():
+            rows = run(f'{directory}/{program}', policy, mix, runs)
             if rows is None:
                 cells.append('waits beyond the bound')
                 continue

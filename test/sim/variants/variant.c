@@ -16,7 +16,8 @@
  *		ARRIVAL_KEEPS	of equally relevant chunks the one goes that the fewest of
  *						them wanted
  *		IMPATIENT		waiting time counts eight times in queryRelevance
- *		BOTH			ARRIVAL_KEEPS and IMPATIENT
+ *
+ * The last two together are policy demand (src/policy/demand.c).
  *
  * Plain rather than quick: everything is looked at for each decision.
  *
@@ -31,12 +32,11 @@
 #define ARRIVAL_LOADS	3
 #define ARRIVAL_KEEPS	4
 #define IMPATIENT		5
-#define BOTH			6
 
 #define MAX_SCANS		1024
 #define LAST_SCANS		32
 #define BATCH			4
-#define IMPATIENCE		(VARIANT == IMPATIENT || VARIANT == BOTH ? 8 : 1)
+#define IMPATIENCE		(VARIANT == IMPATIENT ? 8 : 1)
 
 /* Of one pool at a time; a pool that has loaded less than was seen is another one. */
 static struct
@@ -95,7 +95,7 @@ value_of(const CScanPool *pool, int scan, uint64_t now)
 		return seen.credit[scan] + (s->blocked ? 1e9 : 0);
 	if (VARIANT == BATCHES && scan == seen.served && seen.in_a_row > 0 && seen.in_a_row < BATCH)
 		return 1e9;
-	return -(double) s->needed + IMPATIENCE * waiting / (double) cscan_queue_rate(pool);
+	return -(double) s->needed + IMPATIENCE * waiting / (double) cscan_queue_rate(pool, CSCAN_POLICY_RELEVANCE);
 }
 
 static uint32_t
@@ -113,7 +113,7 @@ start_variant(const CScanPool *pool, int scan)
 		asked[c] = cscan_pool_wants(pool, scan, c);
 		seen.demand[c] += asked[c];
 	}
-	return start(pool, scan);
+	return cscan_relevance_start(pool, scan);
 }
 
 static int
@@ -156,7 +156,7 @@ choose_load_variant(CScanPool *pool, int scan)
 	double		most = -1;
 
 	if (VARIANT != BATCHES && VARIANT != ARRIVAL_LOADS)
-		return choose_load(pool, scan);
+		return cscan_relevance_choose_load(pool, scan);
 	for (uint32_t i = 0; i < s->nchunks; i++)
 	{
 		uint32_t	c = (from + i) % s->nchunks;
@@ -176,7 +176,7 @@ choose_load_variant(CScanPool *pool, int scan)
 		}
 	}
 	if (best == CSCAN_NO_CHUNK)
-		return choose_load(pool, scan);
+		return cscan_relevance_choose_load(pool, scan);
 
 	/* It may be asked for the same once more: once to make room, once to load. */
 	if (best != seen.last_chunk)
@@ -190,8 +190,8 @@ least_valued_variant(CScanPool *pool, uint64_t *slots)
 {
 	int			lowest = LAST_SCANS + 1;
 
-	least_valued(pool, slots);
-	for (int pass = 0; pass < 2 && (VARIANT == ARRIVAL_KEEPS || VARIANT == BOTH); pass++)
+	cscan_relevance_least_valued(pool, slots);
+	for (int pass = 0; pass < 2 && VARIANT == ARRIVAL_KEEPS; pass++)
 	{
 		CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
 		{
@@ -208,11 +208,12 @@ least_valued_variant(CScanPool *pool, uint64_t *slots)
 const CScanPolicy cscan_policy_relevance = {
 	.name = "relevance",
 	.start = start_variant,
-	.choose_available = choose_available,
+	.choose_available = cscan_relevance_choose_available,
 	.choose_query = choose_query_variant,
 	.choose_load = choose_load_variant,
-	.spare = spare,
+	.spare = cscan_relevance_spare,
 	.least_valued = least_valued_variant,
-	.protect = protect,
+	.protect = cscan_relevance_protect,
 	.overrides = true,
+	.impatience = 1,
 };
