@@ -1,4 +1,4 @@
-"""scripts/quickstart: concurrent scans of TPC-H's lineitem, with PostgreSQL's own scans and with cscan's policies.
+"""scripts/quickstart: concurrent scans of TPC-H's lineitem, with PostgreSQL's own scans and with the paper's policies.
 
 Makes a private cluster (nothing of this machine's own clusters is touched), runs four short and four long queries that
 start half a second apart, once for each way to scan, prints one table, and leaves the server running for you.

@@ -15,8 +15,9 @@
  * What the last scans wanted is kept in parts of a table: a part is one chunk,
  * or as many as it takes for a table to have no more than CSCAN_PARTS.  All
  * scans of the table count, whatever their policy, each time they begin; those
- * that began long ago are forgotten as others come.  Parts only grow: a table
- * that has outgrown them begins to be known anew.
+ * that began long ago are forgotten as others come, and all of them when the
+ * table's last scan has gone.  Parts only grow: a table that has outgrown them
+ * begins to be known anew.
  *
  *-------------------------------------------------------------------------
  */

@@ -52,7 +52,10 @@ typedef struct CScanPolicy
 	/* Is only its next chunk of use to a scan? */
 	bool		in_order;
 
-	/* What waiting is worth in queryRelevance; 0: scans are not served by it. */
+	/*
+	 * What waiting is worth in queryRelevance; 0: its scans are not served by
+	 * it, nor counted as starved in the tallies of slots.
+	 */
 	uint32_t	impatience;
 } CScanPolicy;
 

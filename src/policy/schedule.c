@@ -9,7 +9,8 @@
  * picks the chunk, and a victim where there is no room:
  *
  *	 1. a slot that nobody protects;
- *	 2. a slot that only other policies protect;
+ *	 2. a slot that only other policies protect (what relevance and demand
+ *		protect, what starved scans of either want, is the same);
  *	 3. if the scan waits and nothing at all is there for it: any slot that is
  *		not in use.  Otherwise a pool smaller than the scans' needs would
  *		stop for ever.

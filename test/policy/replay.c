@@ -80,8 +80,8 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 					(unsigned long long) r->time);
 			break;
 		case CSCAN_TRACE_STATE_TABLE:
-			fprintf(out, " table %d chunk_blocks %u blocks %u%s", r->other, r->chunk, r->blocks,
-					r->flag ? " loadable" : "");
+			fprintf(out, " table %d chunk_blocks %u blocks %u part_chunks %d next_asked %d%s", r->other,
+					r->chunk, r->blocks, r->slot, r->scan, r->flag ? " loadable" : "");
 			break;
 		case CSCAN_TRACE_STATE_ASKED:
 			fprintf(out, " table %d asked for words %u+%u %016llx", r->other, r->chunk, r->blocks,

@@ -9,6 +9,8 @@
  */
 #include "harness.h"
 
+#include <string.h>
+
 #define D		CSCAN_POLICY_DEMAND
 #define R		CSCAN_POLICY_RELEVANCE
 #define SCANS	8
@@ -153,6 +155,7 @@ test_parts(void)
 	ask(pool, table, D, CSCAN_MAX_CHUNKS, 0, CSCAN_MAX_CHUNKS - 1);
 	is_int(cscan_demand_of(pool, table, CSCAN_MAX_CHUNKS - 1), 1, "as many chunks as there can be");
 	is_int(pool->tables[table].part_chunks, CSCAN_MAX_CHUNKS / CSCAN_PARTS, "have parts of so many");
+	memset(pool->tables[table].demand, 0xff, sizeof(pool->tables[table].demand));
 	cscan_pool_rebuild(pool);
 	is_int(cscan_demand_of(pool, table, 12345), 1, "counted anew it is the same");
 	pool_free(pool);

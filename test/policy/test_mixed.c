@@ -17,19 +17,23 @@
 static void
 test_longest_blocked(void)
 {
-	static const CScanPolicyId policies[] = {N, CSCAN_POLICY_ATTACH, E, R};
+	static const CScanPolicyId policies[] = {N, CSCAN_POLICY_ATTACH, E, R, CSCAN_POLICY_DEMAND};
+	enum
+	{
+		n = sizeof(policies) / sizeof(policies[0])
+	};
 
-	/* Whichever of the four waits longest is served first. */
-	for (int first = 0; first < 4; first++)
+	/* Whichever of them waits longest is served first. */
+	for (int first = 0; first < n; first++)
 	{
 		CScanPool  *pool = pool_create(8, 16, 16);
 		int			table = table_add(pool, 1);
-		int			scans[4];
+		int			scans[n];
 
-		for (int i = 0; i < 4; i++)
-			scans[i] = scan_add(pool, table, policies[i], 40, 10 * i, 10 * i + 9, 0);
-		for (int i = 0; i < 4; i++)
-			cscan_pool_choose(pool, scans[i], CSCAN_NONE, 100 + (i + 4 - first) % 4);
+		for (int i = 0; i < n; i++)
+			scans[i] = scan_add(pool, table, policies[i], 10 * n, 10 * i, 10 * i + 9, 0);
+		for (int i = 0; i < n; i++)
+			cscan_pool_choose(pool, scans[i], CSCAN_NONE, 100 + (i + n - first) % n);
 		is_int(decide(pool, 200).scan, scans[first], "mixed: %s has been blocked longest",
 			   cscan_policies[policies[first]]->name);
 		pool_free(pool);

@@ -258,6 +258,7 @@ check_load(World *world, const CScanAction *act, bool held)
  *	relevance		it is served when its waiting time, shared by all scans, is
  *					worth more than what it needs; loads vary by half, and
  *					those that find all in memory take no time that counts
+ *	demand			likewise, but its time counts eight times (impatience)
  *	mixed			the policies take turns, so all of it, for each of them
  */
 static uint64_t
@@ -574,8 +575,7 @@ all_taken(const World *world)
 static void
 check_idle(World *world)
 {
-	bool		elevator_reads = false;
-	bool		relevance_reads = false;
+	bool		reads[CSCAN_NPOLICIES] = {false};
 	bool		elevator_waits = false;
 
 	if (all_taken(world))
@@ -583,12 +583,10 @@ check_idle(World *world)
 	for (int i = 0; i < world->nclients; i++)
 	{
 		Client	   *client = &world->clients[i];
-		bool		reads = (client->phase == CLIENT_READING &&
-							 cscan_pool_active(world->pool, client->scan)) ||
-			(client->phase == CLIENT_BLOCKED && client->next != NEVER);
 
-		elevator_reads |= reads && client->policy == CSCAN_POLICY_ELEVATOR;
-		relevance_reads |= reads && cscan_policies[client->policy]->impatience > 0;
+		reads[client->policy] |= (client->phase == CLIENT_READING &&
+								  cscan_pool_active(world->pool, client->scan)) ||
+			(client->phase == CLIENT_BLOCKED && client->next != NEVER);
 	}
 	for (int i = 0; i < world->nclients; i++)
 	{
@@ -596,9 +594,9 @@ check_idle(World *world)
 
 		if (client->phase != CLIENT_BLOCKED || client->next != NEVER)
 			continue;
-		if (client->policy == CSCAN_POLICY_ELEVATOR && elevator_reads)
+		if (client->policy == CSCAN_POLICY_ELEVATOR && reads[client->policy])
 			elevator_waits = true;
-		else if (cscan_policies[client->policy]->impatience > 0 && relevance_reads)
+		else if (cscan_policies[client->policy]->impatience > 0 && reads[client->policy])
 			world->idle_relevance++;
 		else
 		{

@@ -26,6 +26,7 @@
  *					worth more than what it needs: -needed + time / load_time /
  *					running.  The average load time follows chunks that are
  *					loaded in part, so loads may be several times as fast
+ *	demand			likewise, but its time counts eight times (impatience)
  *	mixed			the policies take turns, so all of it, for each of them
  *
  * "Scans" are as many as have been registered at one time so far.  It is in
@@ -37,17 +38,16 @@ sim_wait_bound(const Sim *sim, const SimStream *stream)
 {
 	uint64_t	scans = sim->stats.max_running;
 	uint64_t	in_order = 3 * scans + 6 * (uint64_t) sim->config.depth;
-	uint32_t	impatience = cscan_policies[stream->policy]->impatience;
-	uint64_t	relevance = in_order + 4 * scans * stream->needed_before / (impatience > 0 ? impatience : 1);
+	uint64_t	worth = 4 * scans * stream->needed_before;
 	uint64_t	elevator = in_order;
 
 	for (int i = 0; i < sim->config.ntables; i++)
 		elevator += sim->config.table_blocks[i] /
 			cscan_pool_chunk_blocks(sim->pool, sim->config.chunk_blocks, sim->config.table_blocks[i]) + 1;
 	if (sim->config.policy == CSCAN_NPOLICIES)
-		return CSCAN_NPOLICIES * (elevator + relevance);
-	if (impatience > 0)
-		return relevance;
+		return CSCAN_NPOLICIES * (elevator + in_order + worth);
+	if (cscan_policies[stream->policy]->impatience > 0)
+		return in_order + worth / cscan_policies[stream->policy]->impatience;
 	if (stream->policy == CSCAN_POLICY_ELEVATOR)
 		return elevator;
 	return in_order;

@@ -346,14 +346,15 @@ test_checks(void)
 }
 
 /*
- * Table 2's mix keeps the disk busy while anybody waits.  Under relevance a reader
- * may be put first for which there is no room: in a pool of eight chunks, hardly.
+ * Table 2's mix keeps the disk busy while anybody waits.  Under relevance and
+ * demand a reader may be put first for which there is no room: in a pool of eight chunks, hardly.
  */
 static void
 test_idle_disk(void)
 {
 	static const uint32_t pools[] = {0, 64, 16, 8};
-	static const CScanPolicyId policies[] = {CSCAN_POLICY_NORMAL, CSCAN_POLICY_ATTACH, CSCAN_POLICY_RELEVANCE};
+	static const CScanPolicyId policies[] = {CSCAN_POLICY_NORMAL, CSCAN_POLICY_ATTACH, CSCAN_POLICY_RELEVANCE,
+	CSCAN_POLICY_DEMAND};
 
 	for (size_t p = 0; p < sizeof(policies) / sizeof(policies[0]); p++)
 	{

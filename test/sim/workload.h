@@ -18,7 +18,7 @@
  *	first end	a range of blocks, first..end - 1; the ranges are in order and
  *				do not overlap
  *	table=N		which table (0)
- *	policy=P	normal, attach, elevator or relevance (that of the run)
+ *	policy=P	normal, attach, elevator, relevance or demand (that of the run)
  *	pause=N:S	having read N chunks and half of the next, it pauses for S
  *				seconds, as a cursor does that nobody fetches from
  *	endless=1	the stream begins again until all that are not endless are done
