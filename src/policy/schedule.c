@@ -287,8 +287,9 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	table = &pool->tables[act->table];
 
 	/*
-	 * The chunk may be there in part; then it only needs the rest.  Unless it
-	 * is not held: its blocks may be gone, so all of them are loaded anew.
+	 * The chunk may be there in part; then it only needs the rest, and the
+	 * piece that the table has grown into, wanted or not.  Unless it is not
+	 * held: its blocks may be gone, so all of them are loaded anew.
 	 */
 	act->pieces = cscan_pool_pieces_wanted(pool, act->table, chunk);
 	act->blocks = cscan_pool_blocks_of(pool, act->table, chunk);
@@ -301,10 +302,7 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 			have = without_growing_piece(s, act);
 		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
 		{
-			if (s->held)
-				act->pieces.word[w] &= ~have.word[w];
-			else
-				act->pieces.word[w] |= s->loaded.word[w];
+			act->pieces.word[w] = (act->pieces.word[w] | s->loaded.word[w]) & ~have.word[w];
 		}
 	}
 	leave_out_beyond_end(act);

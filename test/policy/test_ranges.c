@@ -541,6 +541,31 @@ test_grown_within_piece(void)
 	pool_free(pool);
 }
 
+/* ... and who wants something else brings all of that piece, too: its beginning stays pinned. */
+static void
+test_grown_beside(void)
+{
+	CScanPool  *pool = pool_create(4, 4, 4096);
+	int			table = table_add(pool, 1024);	/* of pieces of two blocks */
+	int			a = scan_range(pool, table, 101, 0, 101);
+	CScanAction act = decide(pool, 0);
+	int			slot = act.slot;
+	int			b;
+
+	RUNS_ARE(&act, "grown beside: half a piece at the end", {0, 101});
+	cscan_pool_loaded(pool, slot, 1, 1, false, false);
+	b = scan_range(pool, table, 200, 150, 160);
+	is_int(use_next(pool, a, 2), 0, "grown beside: in use");
+	act = decide(pool, 3);
+	RUNS_ARE(&act, "grown beside: the piece that has grown, and what is wanted", {100, 102}, {150, 160});
+	cscan_pool_loaded(pool, slot, 4, 1, false, false);
+	is_int(pool->slots[slot].nblocks, 112, "grown beside: blocks of both");
+	is_int(pool->state->used, 112, "grown beside: all are accounted for");
+	ok(cscan_pool_ready_for(pool, slot, b), "grown beside: ready");
+	ok(pool_check(pool) == NULL, "grown beside: the pool is in order");
+	pool_free(pool);
+}
+
 static void
 test_many_ranges(void)
 {
@@ -847,6 +872,7 @@ test_ranges(void)
 	test_sample();
 	test_large_chunks();
 	test_grown_within_piece();
+	test_grown_beside();
 	test_many_ranges();
 	test_differences();
 }

@@ -254,7 +254,7 @@ find_pieces(const CScanPool *pool, const CScanSlot *slot, CScanAction *act,
 				have->word[p / 64] |= UINT64_C(1) << (p % 64);
 				load = false;
 			}
-			else if (!slot->held)
+			else
 				load = true;
 		}
 		if (!load || length == 0)
