@@ -99,8 +99,8 @@ choose_query(CScanPool *pool, uint64_t now)
 }
 
 /* keepRelevance, and of equals those that the fewest have asked for. */
-static void
-least_valued(CScanPool *pool, uint64_t *slots)
+void
+cscan_demand_least_valued(CScanPool *pool, uint64_t *slots)
 {
 	uint32_t	least = UINT32_MAX;
 
@@ -126,7 +126,7 @@ const CScanPolicy cscan_policy_demand = {
 	.choose_query = choose_query,
 	.choose_load = cscan_relevance_choose_load,
 	.spare = cscan_relevance_spare,
-	.least_valued = least_valued,
+	.least_valued = cscan_demand_least_valued,
 	.protect = cscan_relevance_protect,
 	.overrides = true,
 	.impatience = IMPATIENCE,

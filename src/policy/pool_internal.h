@@ -223,4 +223,7 @@ extern uint32_t cscan_demand_of(const CScanPool *pool, int table, uint32_t chunk
 /* Of a table that was put together by hand: count anew. */
 extern void cscan_demand_rebuild(CScanPool *pool, int table);
 
+/* keepRelevance, and of equals those that the fewest have asked for. */
+extern void cscan_demand_least_valued(CScanPool *pool, uint64_t *slots);
+
 #endif							/* CSCAN_POOL_INTERNAL_H */

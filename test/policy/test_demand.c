@@ -53,13 +53,23 @@ test_impatience(CScanPolicyId policy, uint64_t patience)
 	pool_free(pool);
 }
 
+/* A scan comes that wants others: which chunk goes for it? */
+static uint32_t
+evicted_for(CScanPool *pool, int table, CScanPolicyId policy)
+{
+	CScanAction act;
+
+	scan_add(pool, table, policy, 40, 30, 39, 40);
+	cscan_pool_decide(pool, 50, &act);
+	return act.kind == CSCAN_ACT_EVICT ? act.chunk : CSCAN_NO_CHUNK;
+}
+
 /* What goes, of chunks that nobody wants now, and what of those that somebody does. */
 static void
 test_victims(void)
 {
 	CScanPool  *pool = demand_pool(3);
 	int			table = table_add(pool, 1);
-	CScanAction act;
 
 	ask(pool, table, D, 40, 0, 10);
 	ask(pool, table, R, 40, 5, 6);
@@ -70,9 +80,7 @@ test_victims(void)
 	chunk_put(pool, table, 6, 10);
 	chunk_put(pool, table, 5, 20);
 	chunk_put(pool, table, 0, 30);
-	scan_add(pool, table, D, 40, 30, 39, 40);
-	cscan_pool_decide(pool, 50, &act);
-	ok(act.kind == CSCAN_ACT_EVICT && act.chunk == 0, "the one that the fewest asked for goes, though it is used last");
+	is_int(evicted_for(pool, table, D), 0, "the one that the fewest asked for goes, though it is used last");
 	is_int(load_one(pool, 60), 30, "for what the scan wants");
 	pool_free(pool);
 
@@ -84,9 +92,7 @@ test_victims(void)
 	chunk_put(pool, table, 6, 10);
 	chunk_put(pool, table, 5, 20);
 	chunk_put(pool, table, 0, 30);
-	scan_add(pool, table, R, 40, 30, 39, 40);
-	cscan_pool_decide(pool, 50, &act);
-	ok(act.kind == CSCAN_ACT_EVICT && act.chunk == 6, "under relevance the least recently used one does");
+	is_int(evicted_for(pool, table, R), 6, "under relevance the least recently used one does");
 	pool_free(pool);
 
 	/* One scan that wants a chunk counts more than many that have. */
@@ -98,9 +104,7 @@ test_victims(void)
 	chunk_put(pool, table, 2, 20);
 	chunk_put(pool, table, 0, 5);
 	cscan_pool_set_warm(pool, scan_add(pool, table, D, 40, 0, 0, 30), true);
-	scan_add(pool, table, D, 40, 30, 39, 40);
-	cscan_pool_decide(pool, 50, &act);
-	ok(act.kind == CSCAN_ACT_EVICT && act.chunk == 1, "what a scan wants now stays, however few asked for it");
+	is_int(evicted_for(pool, table, D), 1, "what a scan wants now stays, however few asked for it");
 	pool_free(pool);
 }
 

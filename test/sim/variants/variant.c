@@ -19,7 +19,8 @@
  *
  * The last two together are policy demand (src/policy/demand.c).
  *
- * Plain rather than quick: everything is looked at for each decision.
+ * What the last scans wanted demand.c knows, by parts of a table.  Plain rather
+ * than quick: all the rest is looked at for each decision.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +35,6 @@
 #define IMPATIENT		5
 
 #define MAX_SCANS		1024
-#define LAST_SCANS		32
 #define BATCH			4
 #define IMPATIENCE		(VARIANT == IMPATIENT ? 8 : 1)
 
@@ -46,9 +46,6 @@ static struct
 	int			served;			/* scan, for which loads are made now */
 	uint32_t	last_chunk;		/* loaded, and so many in a row */
 	int			in_a_row;
-	uint8_t		asked[LAST_SCANS][CSCAN_MAX_CHUNKS];
-	int			next_asked;
-	int			demand[CSCAN_MAX_CHUNKS];
 } seen;
 
 static void
@@ -101,18 +98,8 @@ value_of(const CScanPool *pool, int scan, uint64_t now)
 static uint32_t
 start_variant(const CScanPool *pool, int scan)
 {
-	uint8_t    *asked;
-
 	look_at_pool(pool);
-	asked = seen.asked[seen.next_asked];
-	seen.next_asked = (seen.next_asked + 1) % LAST_SCANS;
 	seen.credit[scan] = 0;
-	for (uint32_t c = 0; c < pool->scans[scan].nchunks; c++)
-	{
-		seen.demand[c] -= asked[c];
-		asked[c] = cscan_pool_wants(pool, scan, c);
-		seen.demand[c] += asked[c];
-	}
 	return cscan_relevance_start(pool, scan);
 }
 
@@ -166,7 +153,7 @@ choose_load_variant(CScanPool *pool, int scan)
 			continue;
 		value = cscan_relevance_load(pool, s->table, c);
 		if (VARIANT == ARRIVAL_LOADS)
-			value += (double) seen.demand[c] / (LAST_SCANS + 1);
+			value += (double) cscan_demand_of(pool, s->table, c) / (CSCAN_LAST_SCANS + 1);
 		else if (c == seen.last_chunk + 1 && seen.in_a_row > 0 && seen.in_a_row < BATCH)
 			value = 1e9;
 		if (value > most)
@@ -185,26 +172,6 @@ choose_load_variant(CScanPool *pool, int scan)
 	return best;
 }
 
-static void
-least_valued_variant(CScanPool *pool, uint64_t *slots)
-{
-	int			lowest = LAST_SCANS + 1;
-
-	cscan_relevance_least_valued(pool, slots);
-	for (int pass = 0; pass < 2 && VARIANT == ARRIVAL_KEEPS; pass++)
-	{
-		CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
-		{
-			int			demand = seen.demand[pool->slots[i].chunk];
-
-			if (pass == 0 && demand < lowest)
-				lowest = demand;
-			if (pass == 1 && demand > lowest)
-				cscan_set_remove(slots, (uint32_t) i);
-		}
-	}
-}
-
 const CScanPolicy cscan_policy_relevance = {
 	.name = "relevance",
 	.start = start_variant,
@@ -212,7 +179,7 @@ const CScanPolicy cscan_policy_relevance = {
 	.choose_query = choose_query_variant,
 	.choose_load = choose_load_variant,
 	.spare = cscan_relevance_spare,
-	.least_valued = least_valued_variant,
+	.least_valued = VARIANT == ARRIVAL_KEEPS ? cscan_demand_least_valued : cscan_relevance_least_valued,
 	.protect = cscan_relevance_protect,
 	.overrides = true,
 	.impatience = 1,
