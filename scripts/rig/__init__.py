@@ -1,6 +1,7 @@
 """The rig behind scripts/bench, scripts/quickstart and scripts/top: private servers, limited storage, streams of queries, tables.
 
     limits.py       bandwidth and memory limits, what was read and used, cold page cache
+    guard.py        what is undone even if the process is killed
     cluster.py      one private cluster of a major: made, started, stopped
     seeks.py        seeks of a disk, from the kernel's tracing
     data.py         TPC-H and pgbench's tables, generated and loaded; the SQL of TPC-H is in tpch/

@@ -83,7 +83,7 @@ def leave_running(rig, buffers):
     rig.start(buffers, None, None)
     with cluster.connect() as connection:
         connection.execute('CREATE EXTENSION IF NOT EXISTS cscan')
-    rig.limit.release()
+    rig.leave()
     inside = shutil.which('psql') is None
     psql = f'psql -h {shlex.quote(str(cluster.inside if inside else cluster.socket()))} -U {USER} {DATABASE}'
     if inside:

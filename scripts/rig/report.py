@@ -282,7 +282,7 @@ class Report:
             more = {name: self.value(row, name) for name in derived} if isinstance(point(row['experiment'], row['point']), Streams) else {}
             rows.append({**row, **more, **self.facts})
         write_csv(directory / 'bench.csv', [*columns, *derived, *self.facts], rows)
-        common = {name: self.facts[name] for name in ('cscan', 'scale', 'seed', 'machine', 'limit', 'read-ahead') if name in self.facts}
+        common = {name: self.facts[name] for name in ('date', 'machine', 'cscan', 'server', 'scale', 'seed', 'limit', 'read-ahead') if name in self.facts}
         common.update((name, text) for name, text in self.facts.items() if name.startswith(OF_MAJOR[0]))
         write_csv(directory / 'latencies.csv', ['major', 'experiment', 'point', 'variant', 'run', 'kind', 'percent', 'seconds', 'chunks', *common],
                   [{**row, **dict(zip(('kind', 'percent', 'seconds', 'chunks'), one)), **common}

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .guard import Guard
 from .limits import mounts, write
 
 REQUEST = re.compile(r'block_rq_issue: \S+ R\S* \d+ \(.*?\) (\d+) \+ (\d+) ')
@@ -35,7 +36,7 @@ def follow(lines, end=None):
 
 class Seeks:
     def __init__(self, disk):
-        self.why, self.mounted, self.instance, self.pipe = '', None, None, None
+        self.why, self.mounted, self.instance, self.pipe, self.guard = '', None, None, None, None
         self.seeks, self.end, self.rest = 0, None, ''
         try:
             self.begin(*map(int, disk.split(':')))
@@ -46,6 +47,7 @@ class Seeks:
     def begin(self, major, minor):
         self.instance = self.tracefs() / 'instances' / f'cscan-{os.getpid()}'
         self.instance.mkdir()
+        self.guard = Guard(self.leave)
         event = self.instance / 'events/block/block_rq_issue'
         write(event / 'filter', f'dev == {major << 20 | minor} && rwbs ~ "R*"')
         write(self.instance / 'buffer_size_kb', str(KILOBYTES))
@@ -78,13 +80,18 @@ class Seeks:
     def close(self):
         if self.pipe is not None:
             os.close(self.pipe)
+        self.leave()
+        if self.guard:
+            self.guard.release()
+        self.pipe = self.instance = self.mounted = self.guard = None
+
+    def leave(self):
         for leave in (self.instance and self.instance.rmdir, self.mounted and self.unmount):
             try:
                 if leave:
                     leave()
             except OSError:
                 pass
-        self.pipe = self.instance = self.mounted = None
 
     def unmount(self):
         subprocess.run(['umount', self.mounted], check=False, capture_output=True)

@@ -3,7 +3,8 @@
 Each run starts cold: the server is restarted, the page cache has none of its files, and all of its shared memory is resident,
 so that the memory limit leaves the page cache what was asked for and nothing more.
 
-    Rig(cluster, settings, answers)     one cluster, its limits and settings: start(), prepare(), close()
+    Rig(cluster, settings, answers)     one cluster, its limits and settings: start(), prepare(), close() or leave(); close() happens even if
+                                        this process is killed
     Watch, Reads                        what the operating system, and cscan, count while a run lasts
     usual_buffers(scale), usual_chunk(scale)
                                         shared_buffers in bytes and cscan.chunk_size in kB that go with a scale of TPC-H
@@ -16,6 +17,7 @@ import time
 from dataclasses import dataclass
 
 from .cluster import Failure
+from .guard import Guard
 from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, open_limit, pace, scheduled, touch_shared_memory, use_free_memory
 from .progress import note
 
@@ -55,19 +57,20 @@ class Rig:
         self.cluster, self.settings, self.answers = cluster, settings, answers
         self.limit = open_limit(cluster.home)
         self.read_ahead = ReadAhead(self.limit.disk)
-        if settings.read_ahead is not None:
-            try:
+        self.guard = Guard(self.undo)
+        try:
+            if settings.read_ahead is not None:
                 self.read_ahead.set(settings.read_ahead)
-            except OSError as error:
-                self.limit.release()
-                raise Failure(f'the read-ahead cannot be set: {error}')
-        self.cscan = cluster.has_cscan
+            self.cscan = cluster.has_cscan
+        except OSError as error:
+            self.close()
+            raise Failure(f'the read-ahead cannot be set: {error}')
 
     def random(self, *what):
         """Drawn from the seed and from what it is for, so that it is the same however a run was resumed."""
         return random.Random('/'.join(map(str, (self.settings.seed, *what))))
 
-    def close(self):
+    def undo(self):
         try:
             self.cluster.close()
         finally:
@@ -75,6 +78,16 @@ class Rig:
                 self.limit.release()
             finally:
                 self.read_ahead.release()
+
+    def close(self):
+        self.undo()
+        self.guard.release()
+
+    def leave(self):
+        """The server outlives this process, without limits."""
+        self.limit.release()
+        self.read_ahead.release()
+        self.guard.release()
 
     def start(self, shared_buffers, bandwidth, page_cache, **more):
         """A cold server under the limits, of which its planner knows. page_cache None: as much as there is."""

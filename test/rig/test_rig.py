@@ -1,6 +1,8 @@
 """What of the rig needs no server: python3 -m unittest discover -s test/rig"""
 import json
+import os
 import random
+import signal
 import struct
 import sys
 import tempfile
@@ -9,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
 
-from rig import charts, data, experiments, limits, seeks, simulate, streams, top, trace    # noqa: E402
+from rig import charts, data, experiments, guard, limits, seeks, simulate, streams, top, trace    # noqa: E402
 from rig.cluster import Failure                                             # noqa: E402
 from rig.report import Report                                               # noqa: E402
 from rig.results import Results                                             # noqa: E402
@@ -123,6 +125,37 @@ class Seeks(unittest.TestCase):
         with seeks.Seeks(None) as none:
             self.assertIsNone(none.count())
             self.assertIn('cannot be traced', none.why)
+
+
+class Guards(unittest.TestCase):
+    def undone(self, end):
+        """Whether a guard has worked once a process that did this has ended, and the guard with it."""
+        ended, alive = os.pipe()
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory, 'undone')
+            child = os.fork()
+            if child == 0:
+                try:
+                    end(guard.Guard(path.touch))
+                finally:
+                    os._exit(0)
+            os.close(alive)
+            self.assertEqual(os.read(ended, 1), b'')
+            os.waitpid(child, 0)
+            os.close(ended)
+            return path.exists()
+
+    def test_killed(self):
+        self.assertTrue(self.undone(lambda _: os.kill(os.getpid(), signal.SIGKILL)))
+
+    def test_ended(self):
+        self.assertTrue(self.undone(lambda _: None))
+
+    def test_signalled_too(self):
+        self.assertTrue(self.undone(lambda one: (os.kill(one.child, signal.SIGTERM), os.kill(os.getpid(), signal.SIGKILL))))
+
+    def test_released(self):
+        self.assertFalse(self.undone(lambda one: (one.release(), one.release())))
 
 
 class Workload(unittest.TestCase):
