@@ -155,7 +155,7 @@ define_server_settings(void)
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("cscan.drop_behind",
 							 "Lets the operating system forget what chunks were read from it.",
-							 "What it had in its cache before stays there.",
+							 "A chunk that it had in its cache before stays there.",
 							 &cscan_drop_behind,
 							 false,
 							 PGC_SIGHUP,

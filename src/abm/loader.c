@@ -316,21 +316,38 @@ forget_reads(CScanFrames *f)
 
 /*
  * With cscan.drop_behind the kernel need not keep what is in shared buffers
- * now, unless it had it before: then others use it.
+ * now, unless it had most of it before: then it has room for the table.  A few
+ * pages are what lookups have left there.  Those are in shared buffers now like
+ * the others; were they kept, they would stay as long as the chunk is loaded
+ * again and again, since that uses them, until such pages fill the page cache.
  */
 static void
 look_before_reads(CScanFrames *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
 	CScanRange	run = {0, 0};
+	int			asked = 0;
+	int			there = 0;
 
 	if (!cscan_drop_behind || cscan_io_is_direct())
 		return;
 	f->cached = MemoryContextAlloc(loader_context, sizeof(bool) * f->nbuffers);
 	memset(f->cached, true, sizeof(bool) * f->nbuffers);
 	while (cscan_action_next_run(&f->load, &run))
-		cscan_page_cache_ask(f->locator, run.first, run.end - run.first,
-							 &f->cached[run.first - f->base]);
+	{
+		bool	   *cached = &f->cached[run.first - f->base];
+		int			nblocks = run.end - run.first;
+
+		cscan_page_cache_ask(f->locator, run.first, nblocks, cached);
+		asked += nblocks;
+		for (int i = 0; i < nblocks; i++)
+			there += cached[i];
+	}
+	if (2 * there > asked)
+		return;
+	run.first = run.end = 0;
+	while (cscan_action_next_run(&f->load, &run))
+		memset(&f->cached[run.first - f->base], false, sizeof(bool) * (run.end - run.first));
 #else
 	(void) f;
 #endif
