@@ -46,7 +46,7 @@ class Picture:
         middle = [statistics.median(values) for _, values in drawn]
         spread = [[m - min(values) for m, (_, values) in zip(middle, drawn)], [max(values) - m for m, (_, values) in zip(middle, drawn)]]
         bars = axes.bar([variant for variant, _ in drawn], middle, yerr=spread, capsize=3, color=[colour(variant) for variant, _ in drawn])
-        axes.bar_label(bars, [f'{value:.3g}' for value in middle], label_type='center', color='white')
+        axes.bar_label(bars, [f'{value:,.0f}' if value >= 1000 else f'{value:.3g}' for value in middle], label_type='center', color='white')
         axes.set_title(title, fontsize=10)
         axes.tick_params(axis='x', rotation=30)
 
@@ -86,7 +86,7 @@ def chunks_over_time(plot, report, major, name, places):
     picture = Picture(plot, report, major, name, 1, len(variants), share_y=True)
     for axes, variant in zip(picture.flat, variants):
         loads = report.of(major, name, '', variant)[-1]['loads']
-        axes.scatter([load[0] for load in loads], [load[1] for load in loads], s=2, color=colour(variant))
+        axes.scatter([load[0] for load in loads], [load[1] for load in loads], s=2, color=colour(variant), rasterized=True)   # a thousand points and more
         axes.set_title(variant, fontsize=10)
         axes.set_xlabel('time s')
     picture.flat[0].set_ylabel('chunk')
@@ -133,11 +133,13 @@ def lines_of(measures, x_label, logarithmic=False, by_variant=True):
                     style = {} if by_variant else {'label': panel, 'color': f'C{column}', 'marker': 'o'}
                     picture.line(axes, variant, [(points[place].x, picture.median(place, variant, measure, unit)) for place in here], **style)
                 axes.set_ylabel(title)
-                axes.set_ylim(bottom=0)
                 axes.set_title(panel if row == 0 and by_variant else '', fontsize=10)
                 if logarithmic:
                     axes.set_xscale('log', base=2)
-                    axes.set_xticks([p.x for p in points.values()], [f'{p.x:g}' for p in points.values()])
+                    ticks = sorted({p.x for p in points.values()})
+                    axes.set_xticks(ticks, [f'{x:g}' for x in ticks])
+            for axes in picture.axes[row]:              # when all its lines are there
+                axes.set_ylim(bottom=0)
             picture.axes[row][0].legend(fontsize=7)
         for axes in picture.axes[-1]:
             axes.set_xlabel(x_label)
@@ -191,7 +193,7 @@ STREAMS = bars_of((('stream', 'time a stream s', 1), ('normal', 'normalised late
 
 CHARTS = {
     'table2': STREAMS, 'fast': STREAMS, 'figure4': chunks_over_time, 'figure5': scatter,
-    'figure6': lines_of((('bytes', 'read GB', GB), ('seconds', 'time s', 1), ('normal', 'normalised latency', 1)), 'pinned for chunks (half of shared_buffers), % of the table'),
+    'figure6': lines_of((('bytes', 'read GB', GB), ('seconds', 'time s', 1), ('normal', 'normalised latency', 1)), 'pool, % of the table'),
     'figure7': lines_of((('mean', 'mean latency s', 1),), 'queries at one time', logarithmic=True),
     'figure8': lines_of((('scheduling', 'scheduling ms', 0.001), ('scheduling share', 'share of all latencies %', 0.01)), 'chunks',
                         logarithmic=True, by_variant=False),
@@ -208,7 +210,7 @@ def draw(report, directory):
         say('there is no matplotlib: no pictures')
         return []
     matplotlib.use('Agg')
-    matplotlib.rcParams.update({'svg.hashsalt': 'cscan', 'axes.grid': True, 'axes.grid.axis': 'y', 'grid.alpha': 0.4, 'axes.axisbelow': True,
+    matplotlib.rcParams.update({'svg.hashsalt': 'cscan', 'svg.fonttype': 'none', 'savefig.dpi': 150, 'axes.grid': True, 'axes.grid.axis': 'y', 'grid.alpha': 0.4, 'axes.axisbelow': True,
                                 'axes.spines.top': False, 'axes.spines.right': False})
     from matplotlib import pyplot
     found = {}

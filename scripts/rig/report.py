@@ -282,15 +282,14 @@ class Report:
             more = {name: self.value(row, name) for name in derived} if isinstance(point(row['experiment'], row['point']), Streams) else {}
             rows.append({**row, **more, **self.facts})
         write_csv(directory / 'bench.csv', [*columns, *derived, *self.facts], rows)
-        common = {name: self.facts[name] for name in ('date', 'machine', 'cscan', 'server', 'scale', 'seed', 'limit', 'read-ahead') if name in self.facts}
-        common.update((name, text) for name, text in self.facts.items() if name.startswith(OF_MAJOR[0]))
-        write_csv(directory / 'latencies.csv', ['major', 'experiment', 'point', 'variant', 'run', 'kind', 'percent', 'seconds', 'chunks', *common],
-                  [{**row, **dict(zip(('kind', 'percent', 'seconds', 'chunks'), one)), **common}
-                   for row in self.rows for one in row.get('latencies', ())])
+        write_csv(directory / 'latencies.csv', ['major', 'experiment', 'point', 'variant', 'run', 'kind', 'percent', 'seconds', 'chunks'],
+                  [{**row, **dict(zip(('kind', 'percent', 'seconds', 'chunks'), one))} for row in self.rows for one in row.get('latencies', ())], self.facts)
 
 
-def write_csv(path, columns, rows):
+def write_csv(path, columns, rows, facts=None):
+    """Facts are comments before the first line: a row for each query would repeat them too often."""
     with open(path, 'w', newline='') as file:
+        file.writelines(f'# {name}: {text}\n' for name, text in (facts or {}).items())
         writer = csv.DictWriter(file, columns, extrasaction='ignore')
         writer.writeheader()
         writer.writerows(rows)
