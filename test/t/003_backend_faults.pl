@@ -385,6 +385,7 @@ foreach my $way (qw(unreadable missing short))
 	my $old = wait_for_abm($node);
 	sql($node, "SELECT pg_terminate_backend($old)");
 	$abm = wait_for_abm($node, $old);
+	ok(abm_serves($node, 't'), "$way: the new ABM serves");
 	my $self_reads = stat_sum($node, 'self_reads');
 
 	$break->() or die "$path: $!";
