@@ -362,7 +362,7 @@ $node->restart;
 
 ### A file that may not be read, one that is missing, and one that gets shorter
 
-# Scans are in the middle of it, and have it open; the ABM is new, and has not.  What it cannot load they read for themselves, if they can.
+# Scans are in the middle of it, and have it open; the ABM that comes then has not.  What it cannot load they read for themselves, if they can.
 my %ways = (
 	unreadable => [ sub { chmod 0, $path }, sub { chmod 0600, $path }, qr/could not open file "[^"]*": Permission denied/ ],
 	missing => [ sub { rename $path, "$path.gone" }, sub { rename "$path.gone", $path }, qr/could not open file "[^"]*": No such file or directory/ ],
@@ -382,13 +382,12 @@ foreach my $way (qw(unreadable missing short))
 	$well->send(sprintf $gated, 't');
 	ok(wait_waiting($node, 5), "$way: scans have begun");
 	ok(poll($node, q(SELECT count(*) = 0 FROM cscan_chunks WHERE state = 'loading')), "$way: nothing is being loaded");
+	my $self_reads = stat_sum($node, 'self_reads');
 	my $old = wait_for_abm($node);
+	$break->() or die "$path: $!";
 	sql($node, "SELECT pg_terminate_backend($old)");
 	$abm = wait_for_abm($node, $old);
 	ok(abm_serves($node, 't'), "$way: the new ABM serves");
-	my $self_reads = stat_sum($node, 'self_reads');
-
-	$break->() or die "$path: $!";
 	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
 	foreach my $s (@scans)
 	{
