@@ -24,11 +24,17 @@
 
 PG_MODULE_MAGIC;
 
+#if CSCAN_HAVE_DROP_BEHIND
+#define DEFAULT_DROP_BEHIND	CSCAN_DROP_BEHIND_AUTO
+#else
+#define DEFAULT_DROP_BEHIND	CSCAN_DROP_BEHIND_OFF
+#endif
+
 bool		cscan_enabled = true;
 int			cscan_policy = CSCAN_POLICY_RELEVANCE;
 int			cscan_chunk_size = 4096;
 double		cscan_buffer_share = 0.5;
-bool		cscan_drop_behind = false;
+int			cscan_drop_behind = DEFAULT_DROP_BEHIND;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
 double		cscan_page_cost = 0.5;
@@ -43,6 +49,20 @@ static const struct config_enum_entry policy_options[] = {
 	{"elevator", CSCAN_POLICY_ELEVATOR, false},
 	{"relevance", CSCAN_POLICY_RELEVANCE, false},
 	{"demand", CSCAN_POLICY_DEMAND, false},
+	{NULL, 0, false}
+};
+
+/* Like those of backslash_quote: auto, or whatever a boolean may be. */
+static const struct config_enum_entry drop_behind_options[] = {
+	{"auto", CSCAN_DROP_BEHIND_AUTO, false},
+	{"on", CSCAN_DROP_BEHIND_ON, false},
+	{"off", CSCAN_DROP_BEHIND_OFF, false},
+	{"true", CSCAN_DROP_BEHIND_ON, true},
+	{"false", CSCAN_DROP_BEHIND_OFF, true},
+	{"yes", CSCAN_DROP_BEHIND_ON, true},
+	{"no", CSCAN_DROP_BEHIND_OFF, true},
+	{"1", CSCAN_DROP_BEHIND_ON, true},
+	{"0", CSCAN_DROP_BEHIND_OFF, true},
 	{NULL, 0, false}
 };
 
@@ -66,11 +86,11 @@ assign_min_table_size(int newval, void *extra)
 }
 
 static bool
-check_drop_behind(bool *newval, void **extra, GucSource source)
+check_drop_behind(int *newval, void **extra, GucSource source)
 {
 	(void) extra;
 	(void) source;
-	if (*newval && !CSCAN_HAVE_DROP_BEHIND)
+	if (*newval != CSCAN_DROP_BEHIND_OFF && !CSCAN_HAVE_DROP_BEHIND)
 	{
 		GUC_check_errdetail("\"cscan.drop_behind\" must be off on platforms that lack posix_fadvise() or mincore().");
 		return false;
@@ -153,11 +173,13 @@ define_server_settings(void)
 							 PGC_SIGHUP,
 							 0,
 							 NULL, NULL, NULL);
-	DefineCustomBoolVariable("cscan.drop_behind",
+	DefineCustomEnumVariable("cscan.drop_behind",
 							 "Lets the operating system forget what chunks were read from it.",
-							 "A chunk that it had in its cache before stays there.",
+							 "A chunk that it had in its cache before stays there; "
+							 "\"auto\" leaves others there too as long as there is room.",
 							 &cscan_drop_behind,
-							 false,
+							 DEFAULT_DROP_BEHIND,
+							 drop_behind_options,
 							 PGC_SIGHUP,
 							 0,
 							 check_drop_behind, NULL, NULL);

@@ -19,12 +19,19 @@
 #define CSCAN_HAVE_DROP_BEHIND	0
 #endif
 
+typedef enum CScanDropBehind
+{
+	CSCAN_DROP_BEHIND_OFF,
+	CSCAN_DROP_BEHIND_ON,
+	CSCAN_DROP_BEHIND_AUTO
+} CScanDropBehind;
+
 /* Settings; see cscan.c for their meaning. */
 extern bool cscan_enabled;
 extern int	cscan_policy;		/* a CScanPolicyId */
 extern int	cscan_chunk_size;	/* kB */
 extern double cscan_buffer_share;
-extern bool cscan_drop_behind;
+extern int	cscan_drop_behind;	/* a CScanDropBehind */
 extern int	cscan_min_table_size;	/* kB, or -1 */
 extern int	cscan_max_scans;
 extern double cscan_page_cost;

@@ -73,9 +73,7 @@ typedef struct CScanFrames
 	bool		failed;			/* something of it went wrong */
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
-	bool	   *cached;			/* for each block of the chunk: was it in the
-								 * page cache before?  NULL: it is all the
-								 * same */
+	bool		drop;			/* the page cache need not keep it */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
@@ -316,38 +314,34 @@ forget_reads(CScanFrames *f)
 
 /*
  * With cscan.drop_behind the kernel need not keep what is in shared buffers
- * now, unless it had most of it before: then it has room for the table.  A few
- * pages are what lookups have left there.  Those are in shared buffers now like
- * the others; were they kept, they would stay as long as the chunk is loaded
- * again and again, since that uses them, until such pages fill the page cache.
+ * now, unless it had most of it before, or has room for it.  A few pages are
+ * what lookups have left there.  Those are in shared buffers now like the
+ * others; were they kept, they would stay as long as the chunk is loaded again
+ * and again, since that uses them, until such pages fill the page cache.
  */
 static void
 look_before_reads(CScanFrames *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
 	CScanRange	run = {0, 0};
-	int			asked = 0;
-	int			there = 0;
+	uint32		there = 0;
+	bool	   *found;
+	bool		keep;
 
-	if (!cscan_drop_behind || cscan_io_is_direct())
+	if (cscan_drop_behind == CSCAN_DROP_BEHIND_OFF || cscan_io_is_direct())
 		return;
-	f->cached = MemoryContextAlloc(loader_context, sizeof(bool) * f->nbuffers);
-	memset(f->cached, true, sizeof(bool) * f->nbuffers);
+	found = MemoryContextAlloc(loader_context, sizeof(bool) * f->load.nblocks);
 	while (cscan_action_next_run(&f->load, &run))
 	{
-		bool	   *cached = &f->cached[run.first - f->base];
-		int			nblocks = run.end - run.first;
-
-		cscan_page_cache_ask(f->locator, run.first, nblocks, cached);
-		asked += nblocks;
-		for (int i = 0; i < nblocks; i++)
-			there += cached[i];
+		cscan_page_cache_ask(f->locator, run.first, run.end - run.first, found);
+		for (BlockNumber i = 0; i < run.end - run.first; i++)
+			there += found[i];
 	}
-	if (2 * there > asked)
-		return;
-	run.first = run.end = 0;
-	while (cscan_action_next_run(&f->load, &run))
-		memset(&f->cached[run.first - f->base], false, sizeof(bool) * (run.end - run.first));
+	pfree(found);
+	keep = 2 * there > f->load.nblocks;
+	if (cscan_drop_behind == CSCAN_DROP_BEHIND_AUTO)
+		keep = cscan_keep(f->locator, f->base, keep);
+	f->drop = !keep;
 #else
 	(void) f;
 #endif
@@ -357,20 +351,21 @@ static void
 drop_behind(CScanFrames *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
-	int			first = 0;
+	CScanRange	run = {0, 0};
 
-	if (f->cached == NULL)
-		return;
-	for (int i = 0; i <= f->nbuffers && !f->failed; i++)
+	while (f->drop && !f->failed && cscan_action_next_run(&f->load, &run))
 	{
-		if (i < f->nbuffers && f->states[i] == CSCAN_FRAME_READ && !f->cached[i])
-			continue;
-		if (first < i)
-			cscan_page_cache_drop(f->locator, f->base + first, i - first);
-		first = i + 1;
+		BlockNumber first = run.first;
+
+		for (BlockNumber block = first; block <= run.end; block++)
+		{
+			if (block < run.end && f->states[block - f->base] == CSCAN_FRAME_READ)
+				continue;
+			if (first < block)
+				cscan_page_cache_drop(f->locator, first, block - first);
+			first = block + 1;
+		}
 	}
-	pfree(f->cached);
-	f->cached = NULL;
 #else
 	(void) f;
 #endif
@@ -409,6 +404,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	f->load = *act;
 	f->blocks_read = 0;
 	f->failed = false;
+	f->drop = false;
 
 	/*
 	 * With a strategy, blocks that are found keep their usage count.  Its

@@ -11,7 +11,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.debug_fault', 'string', 'superuser', '', NULL, NULL, NULL, NULL),
     ('cscan.debug_small_scans', 'bool', 'superuser', 'off', NULL, NULL, NULL, NULL),
     ('cscan.debug_take_ahead', 'integer', 'superuser', '1', NULL, '1', '32', NULL),
-    ('cscan.drop_behind', 'bool', 'sighup', 'off', NULL, NULL, NULL, NULL),
+    ('cscan.drop_behind', 'enum', 'sighup', 'auto', NULL, NULL, NULL, 'auto on off'),
     ('cscan.enabled', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),
     ('cscan.max_scans', 'integer', 'postmaster', '128', NULL, '1', '10000', NULL),
     ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),

@@ -1,5 +1,6 @@
 # With cscan.drop_behind the operating system does not keep a second copy of what
-# chunks have been read from it, but a chunk that it had before it keeps.
+# chunks have been read from it, but a chunk that it had before it keeps.  With
+# auto it keeps as much as it has room for.
 
 use strict;
 use warnings;
@@ -11,7 +12,7 @@ use Test::More;
 
 plan skip_all => 'cscan.drop_behind needs Linux' if $^O ne 'linux';
 
-my $node = new_node('behind', conf => "autovacuum = off\n");
+my $node = new_node('behind', conf => "autovacuum = off\ncscan.drop_behind = off\n");
 make_table($node, 't', 100000);
 sql($node, 'VACUUM (FREEZE) t');
 my $file = $node->data_dir . '/' . sql($node, q(SELECT pg_relation_filepath('t')));
@@ -48,17 +49,38 @@ sub read_strays
 	}
 }
 
+# The first half of the file is in the page cache.
+sub read_half
+{
+	open my $in, '<:raw', $file or die "$file: $!";
+	for (my $place = 0; $place < $size / 2; $place += 1024 * 1024) { sysread $in, my $buffer, 1024 * 1024 }
+	return;
+}
+
 sub forget
 {
 	system('dd', "of=$file", 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none') == 0 or die 'dd failed';
 }
 
-sub scan
+sub begin
 {
 	$node->restart;
 	wait_for_abm($node);
+	return;
+}
+
+sub scan
+{
 	is(sql($node, 'SELECT count(*) FROM t'), '100000', "$_[0]: a scan");
 	cmp_ok(stat_sum($node, 'blocks_read') * 8192, '>', 0.9 * $size, "$_[0]: the worker has loaded it");
+	return;
+}
+
+# Appends to the configuration, whose last word counts.
+sub set
+{
+	$node->append_conf('postgresql.conf', "cscan.drop_behind = $_[0]");
+	return;
 }
 
 SKIP:
@@ -67,22 +89,48 @@ SKIP:
 	skip 'the file system has no storage below a page cache', 1 if missing() < 0.9;
 
 	forget();
+	begin();
 	scan('off');
 	cmp_ok(missing(), '<', 0.5, 'off: the kernel keeps what was read');
 
-	$node->append_conf('postgresql.conf', 'cscan.drop_behind = on');
+	set('on');
+	begin();
 	forget();
 	scan('on');
 	cmp_ok(missing(), '>', 0.8, 'on: it does not');
 
 	forget();
 	read_strays();
+	begin();
 	scan('on, a third there before');
 	cmp_ok(missing(), '>', 0.8, 'on: it does not keep what lookups have left there');
 
 	missing();
+	begin();
 	scan('on, all there before');
 	cmp_ok(missing(), '<', 0.5, 'on: it keeps what it had before');
+
+	# The worker has to remember what it has let in: it goes on from here.
+	set('auto');
+	begin();
+	forget();
+	scan('auto');
+	cmp_ok(missing(), '<', 0.5, 'auto: at first all is kept');
+
+	forget();
+	scan('auto, what was kept has gone');
+	cmp_ok(missing(), '>', 0.8, 'auto: there seems to be no room, so no more is kept');
+
+	forget();
+	read_half();
+	scan('auto, half there before');
+	my $missing = missing();
+	cmp_ok($missing, '>', 0.35, 'auto: hardly more is kept');
+	cmp_ok($missing, '<', 0.65, 'auto: than what was there before');
+
+	forget();
+	scan("auto, what is kept stays, $_") foreach 1 .. 20;
+	cmp_ok(missing(), '<', 0.2, 'auto: as there is room, more and more is kept');
 	nothing_left($node, 'after that', 't');
 }
 
