@@ -45,6 +45,7 @@ extern void cscan_page_cache_forget(void);
 
 /* keep.c */
 extern bool cscan_keep(RelFileLocator locator, BlockNumber first, bool there);
+extern void cscan_keep_unseen(RelFileLocator locator, BlockNumber first);
 
 /* recent.c */
 extern void cscan_recent_remember(RelFileLocator locator, BlockNumber end);

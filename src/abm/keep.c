@@ -3,7 +3,8 @@
  * keep.c
  *		Which chunks the page cache is to keep, with cscan.drop_behind = auto.
  *
- *		cscan_keep()	this chunk, which is about to be loaded?
+ *		cscan_keep()			this chunk, which is about to be loaded?
+ *		cscan_keep_unseen()		it was, and is not there even now
  *
  * Where the page cache can hold a table it is a second, larger pool.  Where it
  * cannot, it is of no use as it is: it drops first what was read first, so a
@@ -16,7 +17,11 @@
  * again, and falls to a fourth with each that has gone.  It never becomes zero,
  * so as to see when there is room again.
  *
- * Both are the ABM's own, and nothing but a guess: a new ABM begins anew.
+ * Some file systems (ZFS) have a cache of their own, which the kernel does not
+ * ask when it is asked.  They are known by this, that what has just been read is
+ * not there.  It does not count as gone later, so all is let in.
+ *
+ * All this is the ABM's own, and nothing but a guess: a new ABM begins anew.
  *
  *-------------------------------------------------------------------------
  */
@@ -58,6 +63,12 @@ place_of(RelFileLocator locator, BlockNumber first)
 	return &let_in[hash_combine(hash, hash_bytes_uint32(first)) % MAX_LET_IN];
 }
 
+static bool
+is_in(const CScanLetIn *place, RelFileLocator locator, BlockNumber first)
+{
+	return place->when != 0 && place->first == first && RelFileLocatorEquals(place->locator, locator);
+}
+
 /*
  * A chunk of the table that begins with that block is about to be loaded; is it
  * in the page cache?  Returns whether it is to stay, or to come, there.
@@ -67,7 +78,7 @@ cscan_keep(RelFileLocator locator, BlockNumber first, bool there)
 {
 	CScanLetIn *place = place_of(locator, first);
 
-	if (place->when != 0 && place->first == first && RelFileLocatorEquals(place->locator, locator))
+	if (is_in(place, locator, first))
 	{
 		place->when = 0;
 		if (there)
@@ -89,4 +100,14 @@ cscan_keep(RelFileLocator locator, BlockNumber first, bool there)
 		place->when = nlet_in;
 	}
 	return true;
+}
+
+/* That chunk was loaded and let in, but right after that it is not there: forget it. */
+void
+cscan_keep_unseen(RelFileLocator locator, BlockNumber first)
+{
+	CScanLetIn *place = place_of(locator, first);
+
+	if (is_in(place, locator, first))
+		place->when = 0;
 }

@@ -73,7 +73,8 @@ typedef struct CScanFrames
 	bool		failed;			/* something of it went wrong */
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
-	bool		drop;			/* the page cache need not keep it */
+	bool		looked;			/* has the page cache been asked for it? */
+	bool		drop;			/* then: it need not be kept there */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
@@ -342,6 +343,7 @@ look_before_reads(CScanFrames *f)
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_AUTO)
 		keep = cscan_keep(f->locator, f->base, keep);
 	f->drop = !keep;
+	f->looked = true;
 #else
 	(void) f;
 #endif
@@ -352,20 +354,28 @@ drop_behind(CScanFrames *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
 	CScanRange	run = {0, 0};
+	BlockNumber last = InvalidBlockNumber;
 
-	while (f->drop && !f->failed && cscan_action_next_run(&f->load, &run))
+	if (!f->looked || f->failed)
+		return;
+	while (cscan_action_next_run(&f->load, &run))
 	{
 		BlockNumber first = run.first;
 
 		for (BlockNumber block = first; block <= run.end; block++)
 		{
 			if (block < run.end && f->states[block - f->base] == CSCAN_FRAME_READ)
+			{
+				last = block;
 				continue;
-			if (first < block)
+			}
+			if (f->drop && first < block)
 				cscan_page_cache_drop(f->locator, first, block - first);
 			first = block + 1;
 		}
 	}
+	if (!f->drop && last != InvalidBlockNumber && !cscan_page_cache_has(f->locator, last))
+		cscan_keep_unseen(f->locator, f->base);
 #else
 	(void) f;
 #endif
@@ -404,7 +414,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	f->load = *act;
 	f->blocks_read = 0;
 	f->failed = false;
-	f->drop = false;
+	f->looked = false;
 
 	/*
 	 * With a strategy, blocks that are found keep their usage count.  Its

@@ -8,6 +8,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 use CScanTest;
+use PostgreSQL::Test::Utils;
 use Test::More;
 
 plan skip_all => 'cscan.drop_behind needs Linux' if $^O ne 'linux';
@@ -55,6 +56,20 @@ sub read_half
 	open my $in, '<:raw', $file or die "$file: $!";
 	for (my $place = 0; $place < $size / 2; $place += 1024 * 1024) { sysread $in, my $buffer, 1024 * 1024 }
 	return;
+}
+
+# A library in which mincore() finds nothing.
+sub blind_mincore
+{
+	my $name = PostgreSQL::Test::Utils::tempdir() . '/blind';
+
+	open my $source, '>', "$name.c" or die "$name.c: $!";
+	print $source "#include <string.h>\n#include <sys/mman.h>\n#include <unistd.h>\n",
+		"int mincore(void *start, size_t length, unsigned char *pages)\n",
+		"{ (void) start; memset(pages, 0, (length - 1) / sysconf(_SC_PAGESIZE) + 1); return 0; }\n";
+	close $source;
+	system('cc', '-shared', '-fPIC', '-o', "$name.so", "$name.c") == 0 or die 'cc failed';
+	return "$name.so";
 }
 
 sub forget
@@ -132,6 +147,20 @@ SKIP:
 	scan("auto, what is kept stays, $_") foreach 1 .. 20;
 	cmp_ok(missing(), '<', 0.2, 'auto: as there is room, more and more is kept');
 	nothing_left($node, 'after that', 't');
+
+	# A file system that has a cache of its own, and does not say what is there.
+	$node->stop;
+	{
+		local $ENV{LD_PRELOAD} = join ':', grep { $_ } $ENV{LD_PRELOAD}, blind_mincore();
+		$node->start;
+	}
+	wait_for_abm($node);
+	foreach my $time (qw(first second))
+	{
+		forget();
+		scan("auto, the kernel cannot tell, the $time time");
+		cmp_ok(missing(), '<', 0.5, 'auto: all is kept where nobody can tell what is there');
+	}
 }
 
 $node->stop;
