@@ -52,7 +52,7 @@ static const struct config_enum_entry policy_options[] = {
 	{NULL, 0, false}
 };
 
-/* Like those of backslash_quote: auto, or whatever a boolean may be. */
+/* auto, or one of the words for a boolean that backslash_quote takes. */
 static const struct config_enum_entry drop_behind_options[] = {
 	{"auto", CSCAN_DROP_BEHIND_AUTO, false},
 	{"on", CSCAN_DROP_BEHIND_ON, false},

@@ -39,13 +39,13 @@ extern void cscan_loader_clean_up_error(void);
 /* page_cache.c */
 extern void cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks);
 extern bool cscan_page_cache_has(RelFileLocator locator, BlockNumber block);
-extern void cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, bool *there);
+extern bool cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load);
 extern void cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks);
 extern void cscan_page_cache_forget(void);
 
 /* keep.c */
-extern bool cscan_keep(RelFileLocator locator, BlockNumber first, bool there);
-extern void cscan_keep_unseen(RelFileLocator locator, BlockNumber first);
+extern bool cscan_keep(RelFileLocator locator, BlockNumber first, uint32 nblocks, bool there);
+extern void cscan_keep_remember(RelFileLocator locator, BlockNumber first, uint32 nblocks);
 
 /* recent.c */
 extern void cscan_recent_remember(RelFileLocator locator, BlockNumber end);

@@ -3,8 +3,8 @@
  * keep.c
  *		Which chunks the page cache is to keep, with cscan.drop_behind = auto.
  *
- *		cscan_keep()			this chunk, which is about to be loaded?
- *		cscan_keep_unseen()		it was, and is not there even now
+ *		cscan_keep()			this one, which is about to be loaded?
+ *		cscan_keep_remember()	it has come there
  *
  * Where the page cache can hold a table it is a second, larger pool.  Where it
  * cannot, it is of no use as it is: it drops first what was read first, so a
@@ -17,9 +17,9 @@
  * again, and falls to a fourth with each that has gone.  It never becomes zero,
  * so as to see when there is room again.
  *
- * Some file systems (ZFS) have a cache of their own, which the kernel does not
- * ask when it is asked.  They are known by this, that what has just been read is
- * not there.  It does not count as gone later, so all is let in.
+ * Only what was seen there can be seen to have gone.  Some file systems (ZFS)
+ * have a cache of their own, of which the kernel does not tell; there all is let
+ * in.
  *
  * All this is the ABM's own, and nothing but a guess: a new ABM begins anew.
  *
@@ -31,11 +31,13 @@
 
 #include "abm/abm.h"
 
-/* The chunks that are remembered, each in the place that its name gives it. */
+/*
+ * So many chunks are remembered, each in the place that its name gives it.  Of
+ * those that find their place taken one in so many takes it: in the end those go
+ * that are never loaded again.
+ */
 #define MAX_LET_IN		1024
-
-/* One gives way to another when so many chunks have been let in after it. */
-#define OLD_AFTER		(64 * MAX_LET_IN)
+#define REPLACE_EVERY	16
 
 #define SHARE_GROWS_BY	1.25
 #define SHARE_FALLS_BY	4.0
@@ -45,11 +47,11 @@ typedef struct CScanLetIn
 {
 	RelFileLocator locator;
 	BlockNumber first;			/* the chunk's first block */
-	uint64		when;			/* let in as the when-th; 0: the place is free */
+	uint32		nblocks;		/* blocks that were loaded; 0: the place is free */
 } CScanLetIn;
 
 static CScanLetIn let_in[MAX_LET_IN];
-static uint64 nlet_in;
+static uint32 ncollisions;
 static double share = 1.0;
 
 /* The shares of the chunks that were not let in, added up: at 1 one is. */
@@ -63,28 +65,22 @@ place_of(RelFileLocator locator, BlockNumber first)
 	return &let_in[hash_combine(hash, hash_bytes_uint32(first)) % MAX_LET_IN];
 }
 
-static bool
-is_in(const CScanLetIn *place, RelFileLocator locator, BlockNumber first)
-{
-	return place->when != 0 && place->first == first && RelFileLocatorEquals(place->locator, locator);
-}
-
 /*
- * A chunk of the table that begins with that block is about to be loaded; is it
- * in the page cache?  Returns whether it is to stay, or to come, there.
+ * So many blocks of a chunk of the table, which begins with block first, are
+ * about to be loaded; are most of them in the page cache?  Returns whether they
+ * are to stay, or to come, there.
  */
 bool
-cscan_keep(RelFileLocator locator, BlockNumber first, bool there)
+cscan_keep(RelFileLocator locator, BlockNumber first, uint32 nblocks, bool there)
 {
 	CScanLetIn *place = place_of(locator, first);
 
-	if (is_in(place, locator, first))
+	if (place->nblocks != 0 && place->first == first && RelFileLocatorEquals(place->locator, locator))
 	{
-		place->when = 0;
-		if (there)
-			share = Min(share * SHARE_GROWS_BY, 1.0);
-		else
-			share = Max(share / SHARE_FALLS_BY, LEAST_SHARE);
+		/* Of another part of the chunk it tells nothing. */
+		if (place->nblocks == nblocks)
+			share = there ? Min(share * SHARE_GROWS_BY, 1.0) : Max(share / SHARE_FALLS_BY, LEAST_SHARE);
+		place->nblocks = 0;
 	}
 	if (there)
 		return true;
@@ -92,22 +88,18 @@ cscan_keep(RelFileLocator locator, BlockNumber first, bool there)
 	if (due < 1.0)
 		return false;
 	due -= 1.0;
-	nlet_in++;
-	if (place->when == 0 || place->when + OLD_AFTER < nlet_in)
-	{
-		place->locator = locator;
-		place->first = first;
-		place->when = nlet_in;
-	}
 	return true;
 }
 
-/* That chunk was loaded and let in, but right after that it is not there: forget it. */
+/* They were not there before, have been loaded, and are there now. */
 void
-cscan_keep_unseen(RelFileLocator locator, BlockNumber first)
+cscan_keep_remember(RelFileLocator locator, BlockNumber first, uint32 nblocks)
 {
 	CScanLetIn *place = place_of(locator, first);
 
-	if (is_in(place, locator, first))
-		place->when = 0;
+	if (place->nblocks != 0 && ++ncollisions % REPLACE_EVERY != 0)
+		return;
+	place->locator = locator;
+	place->first = first;
+	place->nblocks = nblocks;
 }

@@ -74,7 +74,8 @@ typedef struct CScanFrames
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
 	bool		looked;			/* has the page cache been asked for it? */
-	bool		drop;			/* then: it need not be kept there */
+	bool		there;			/* then: was most of it there, */
+	bool		keep;			/* and is it to stay, or to come, there? */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
@@ -324,25 +325,12 @@ static void
 look_before_reads(CScanFrames *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
-	CScanRange	run = {0, 0};
-	uint32		there = 0;
-	bool	   *found;
-	bool		keep;
-
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_OFF || cscan_io_is_direct())
 		return;
-	found = MemoryContextAlloc(loader_context, sizeof(bool) * f->load.nblocks);
-	while (cscan_action_next_run(&f->load, &run))
-	{
-		cscan_page_cache_ask(f->locator, run.first, run.end - run.first, found);
-		for (BlockNumber i = 0; i < run.end - run.first; i++)
-			there += found[i];
-	}
-	pfree(found);
-	keep = 2 * there > f->load.nblocks;
+	f->there = cscan_page_cache_has_most(f->locator, &f->load);
+	f->keep = f->there;
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_AUTO)
-		keep = cscan_keep(f->locator, f->base, keep);
-	f->drop = !keep;
+		f->keep = cscan_keep(f->locator, f->base, f->load.nblocks, f->there);
 	f->looked = true;
 #else
 	(void) f;
@@ -369,13 +357,15 @@ drop_behind(CScanFrames *f)
 				last = block;
 				continue;
 			}
-			if (f->drop && first < block)
+			if (!f->keep && first < block)
 				cscan_page_cache_drop(f->locator, first, block - first);
 			first = block + 1;
 		}
 	}
-	if (!f->drop && last != InvalidBlockNumber && !cscan_page_cache_has(f->locator, last))
-		cscan_keep_unseen(f->locator, f->base);
+
+	/* Only what has come from the page cache, and is seen there, may go from it. */
+	if (f->keep && !f->there && 2 * f->blocks_read > f->load.nblocks && cscan_page_cache_has(f->locator, last))
+		cscan_keep_remember(f->locator, f->base, f->load.nblocks);
 #else
 	(void) f;
 #endif

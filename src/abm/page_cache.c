@@ -6,7 +6,7 @@
  *
  *		cscan_page_cache_advise()	these will be read
  *		cscan_page_cache_has()		is this one there?
- *		cscan_page_cache_ask()		which of these are, before they are read?
+ *		cscan_page_cache_has_most()	are most of these, before they are read?
  *		cscan_page_cache_drop()		these need not be kept
  *		cscan_page_cache_forget()	close the file, and forget all answers
  *
@@ -30,6 +30,10 @@
 /* Advice is given in pieces: the kernel takes no longer ones, and drops the rest. */
 #define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
 
+/* Of a chunk at least so many blocks are asked for, and at least one in so many. */
+#define ASK_LEAST		8
+#define ASK_EVERY		8
+
 /* The kernel reads no further ahead than this, as a rule, */
 #define AHEAD_BLOCKS	(16 * 1024 * 1024 / BLCKSZ)
 
@@ -44,9 +48,13 @@ static BlockNumber fd_segment;
 
 #if CSCAN_HAVE_DROP_BEHIND
 
-/* What cscan_page_cache_ask() has found out of the blocks from ahead_first on, */
+/*
+ * What cscan_page_cache_has_most() has found out of the blocks behind its load,
+ * each ahead_step-th from ahead_first on,
+ */
 static bool ahead[AHEAD_BLOCKS];
 static BlockNumber ahead_first;
+static uint32 ahead_step;
 static RelFileLocator ahead_locator;
 
 /* and the end of what cscan_page_cache_drop() has dropped. */
@@ -143,90 +151,112 @@ cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks)
 
 #if CSCAN_HAVE_DROP_BEHIND
 
-/* Sets there[] for each of the blocks, as below. */
-static void
-ask_kernel(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
+/*
+ * Asks for each step-th of the blocks from first to end: is any part of it in
+ * the page cache?  Returns how many are; there[], unless it is NULL, has each
+ * answer.  What cannot be told is said to be there.
+ *
+ * To map a part of a file costs little, and so does to ask for a few pages; to
+ * ask for all pages of a chunk takes a tenth of a millisecond and more.
+ */
+static uint32
+ask_kernel(RelFileLocator locator, BlockNumber first, BlockNumber end, uint32 step, bool *there)
 {
-	unsigned char pages[256];
 	int			page_size = (int) sysconf(_SC_PAGESIZE);
+	uint32		nthere = 0;
 
-	/*
-	 * A map begins where a page of the machine does, perhaps before the
-	 * block.
-	 */
-	int			most = ((int) sizeof(pages) - 1) * page_size / BLCKSZ;
-
-	memset(there, true, sizeof(bool) * nblocks);
-	while (nblocks > 0)
+	while (first < end)
 	{
-		off_t		offset;
-		int			n = open_run(locator, first, nblocks, &offset);
-		off_t		before;
-		size_t		length;
-		char	   *map;
+		off_t		offset = 0;
+		int			n = open_run(locator, first, end - first, &offset);
+		BlockNumber segment_end = first + (RELSEG_SIZE - first % RELSEG_SIZE);
+		BlockNumber part_end = n > 0 ? first + n : Min(end, segment_end);
+		off_t		before = offset % page_size;
+		size_t		length = before + (size_t) n * BLCKSZ;
+		char	   *map = MAP_FAILED;
 
-		if (n == 0)
-			return;
-		n = Min(n, most);
-		before = offset % page_size;
-		length = before + (size_t) n * BLCKSZ;
-		map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, offset - before);
-		if (map == MAP_FAILED)
-			return;
-		if (mincore(map, length, pages) == 0)
+		/*
+		 * A map begins where a page of the machine does, perhaps before the
+		 * block.
+		 */
+		if (n > 0)
+			map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, offset - before);
+		for (size_t place = before; first < part_end; first += step, place += (size_t) step * BLCKSZ)
 		{
-			for (int i = 0; i < n; i++)
-			{
-				int			from = (before + i * BLCKSZ) / page_size;
-				int			to = (before + (i + 1) * BLCKSZ - 1) / page_size;
+			unsigned char pages[BLCKSZ / 1024 + 1];
+			size_t		from = place / page_size * page_size;
+			size_t		size = place + BLCKSZ - from;
+			bool		found = true;
 
-				there[i] = false;
-				for (int page = from; page <= to; page++)
-					there[i] |= pages[page] & 1;
+			if (map != MAP_FAILED && mincore(map + from, size, pages) == 0)
+			{
+				found = false;
+				for (size_t page = 0; page * page_size < size; page++)
+					found |= pages[page] & 1;
 			}
+			nthere += found;
+			if (there != NULL)
+				*there++ = found;
 		}
-		munmap(map, length);
-		first += n;
-		nblocks -= n;
-		there += n;
+		if (map != MAP_FAILED)
+			munmap(map, length);
 	}
+	return nthere;
 }
 
 bool
 cscan_page_cache_has(RelFileLocator locator, BlockNumber block)
 {
-	bool		there;
-
-	if (cscan_io_is_direct())
-		return false;
-	ask_kernel(locator, block, 1, &there);
-	return there;
+	return !cscan_io_is_direct() && ask_kernel(locator, block, block + 1, 1, NULL) > 0;
 }
 
 /*
- * Sets there[] for each of the blocks, which are about to be read: is any part
- * of it in the page cache?  What cannot be told is said to be there.
+ * A load is about to begin: are most of its blocks in the page cache?  Those are
+ * asked for whose numbers are multiples of a step.
  *
- * What the kernel reads ahead of our own reads does not count.  So the blocks that
- * follow are looked up at the same time, before it can read them; ahead[] has the
- * answers for the load that comes next.
+ * What the kernel reads ahead of our own reads does not count.  So behind a load
+ * that goes up to the end of its chunk the blocks are looked up at the same time,
+ * before it can read them; ahead[] has the answers for the load that comes next.
  */
-void
-cscan_page_cache_ask(RelFileLocator locator, BlockNumber first, int nblocks, bool *there)
+bool
+cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 {
-	int			known = 0;
-	int			left;
+	CScanRange	run = {0, 0};
+	uint32		asked = 0;
+	uint32		there = 0;
+	uint32		step = 1;
 
-	if (RelFileLocatorEquals(locator, ahead_locator) && first == ahead_first)
-		known = Min(nblocks, AHEAD_BLOCKS);
-	memcpy(there, ahead, sizeof(bool) * known);
-	ask_kernel(locator, first + known, nblocks - known, there + known);
+	while (step < ASK_EVERY && step * 2 * ASK_LEAST <= load->blocks.end - load->blocks.first)
+		step *= 2;
+	while (cscan_action_next_run(load, &run))
+	{
+		BlockNumber next = (run.first + step - 1) / step * step;
+		uint32		n = next < run.end ? (run.end - next - 1) / step + 1 : 0;
+		uint32		known = 0;
+		uint32		left;
 
-	left = known > 0 ? AHEAD_BLOCKS - known : 0;
-	memmove(ahead, ahead + known, sizeof(bool) * left);
-	ask_kernel(locator, first + nblocks + left, AHEAD_BLOCKS - left, ahead + left);
-	ahead_first = first + nblocks;
-	ahead_locator = locator;
+		/* It may be too short to have such a block. */
+		if (n == 0)
+			there += ask_kernel(locator, run.first, run.first + 1, 1, NULL);
+		asked += Max(n, 1);
+		if (RelFileLocatorEquals(locator, ahead_locator) && next == ahead_first && step == ahead_step)
+			known = AHEAD_BLOCKS / step;
+		for (uint32 i = 0; i < Min(n, known); i++)
+			there += ahead[i];
+		if (known < n)
+			there += ask_kernel(locator, next + known * step, run.end, step, NULL);
+		if (run.end < load->blocks.end)
+			continue;
+
+		left = known > n ? known - n : 0;
+		next += n * step;
+		memmove(ahead, ahead + known - left, left);
+		ask_kernel(locator, next + left * step, next + AHEAD_BLOCKS, step, ahead + left);
+		ahead_first = next;
+		ahead_step = step;
+		ahead_locator = locator;
+	}
+	return 2 * there > asked;
 }
 
 /*

@@ -15,6 +15,7 @@ plan skip_all => 'cscan.drop_behind needs Linux' if $^O ne 'linux';
 
 my $node = new_node('behind', conf => "autovacuum = off\ncscan.drop_behind = off\n");
 make_table($node, 't', 100000);
+make_table($node, 'u', 10000);
 sql($node, 'VACUUM (FREEZE) t');
 my $file = $node->data_dir . '/' . sql($node, q(SELECT pg_relation_filepath('t')));
 $node->restart;
@@ -58,7 +59,7 @@ sub read_half
 	return;
 }
 
-# A library in which mincore() finds nothing.
+# A library in which mincore() finds nothing, if there is a compiler.
 sub blind_mincore
 {
 	my $name = PostgreSQL::Test::Utils::tempdir() . '/blind';
@@ -68,8 +69,7 @@ sub blind_mincore
 		"int mincore(void *start, size_t length, unsigned char *pages)\n",
 		"{ (void) start; memset(pages, 0, (length - 1) / sysconf(_SC_PAGESIZE) + 1); return 0; }\n";
 	close $source;
-	system('cc', '-shared', '-fPIC', '-o', "$name.so", "$name.c") == 0 or die 'cc failed';
-	return "$name.so";
+	return system('cc', '-shared', '-fPIC', '-o', "$name.so", "$name.c") == 0 ? "$name.so" : undef;
 }
 
 sub forget
@@ -80,14 +80,17 @@ sub forget
 sub begin
 {
 	$node->restart;
-	wait_for_abm($node);
+	ok(abm_serves($node, 'u'), 'the worker serves');
 	return;
 }
 
+# Up to 7/8 of 8 MB of shared buffers it may find there.
 sub scan
 {
+	my $before = stat_sum($node, 'blocks_read');
+
 	is(sql($node, 'SELECT count(*) FROM t'), '100000', "$_[0]: a scan");
-	cmp_ok(stat_sum($node, 'blocks_read') * 8192, '>', 0.9 * $size, "$_[0]: the worker has loaded it");
+	cmp_ok((stat_sum($node, 'blocks_read') - $before) * 8192, '>', 0.7 * $size, "$_[0]: the worker has loaded it");
 	return;
 }
 
@@ -149,13 +152,14 @@ SKIP:
 	nothing_left($node, 'after that', 't');
 
 	# A file system that has a cache of its own, and does not say what is there.
+	my $library = blind_mincore() or skip 'there is no compiler', 10;
 	$node->stop;
 	{
-		local $ENV{LD_PRELOAD} = join ':', grep { $_ } $ENV{LD_PRELOAD}, blind_mincore();
+		local $ENV{LD_PRELOAD} = join ':', grep { $_ } $ENV{LD_PRELOAD}, $library;
 		$node->start;
 	}
-	wait_for_abm($node);
-	foreach my $time (qw(first second))
+	ok(abm_serves($node, 'u'), 'the worker serves');
+	foreach my $time (qw(first second third))
 	{
 		forget();
 		scan("auto, the kernel cannot tell, the $time time");
