@@ -53,7 +53,7 @@ static BlockNumber fd_segment;
  * each ahead_step-th from ahead_first on,
  */
 static bool ahead[AHEAD_BLOCKS];
-static BlockNumber ahead_first;
+static uint64 ahead_first;
 static uint32 ahead_step;
 static RelFileLocator ahead_locator;
 
@@ -154,23 +154,25 @@ cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks)
 /*
  * Asks for each step-th of the blocks from first to end: is any part of it in
  * the page cache?  Returns how many are; there[], unless it is NULL, has each
- * answer.  What cannot be told is said to be there.
+ * answer.  What cannot be told is said to be there.  The numbers have more bits
+ * than a block's so that a step behind the last block is no small number.
  *
  * To map a part of a file costs little, and so does to ask for a few pages; to
  * ask for all pages of a chunk takes a tenth of a millisecond and more.
  */
 static uint32
-ask_kernel(RelFileLocator locator, BlockNumber first, BlockNumber end, uint32 step, bool *there)
+ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *there)
 {
 	int			page_size = (int) sysconf(_SC_PAGESIZE);
 	uint32		nthere = 0;
 
+	end = Min(end, (uint64) MaxBlockNumber + 1);
 	while (first < end)
 	{
 		off_t		offset = 0;
 		int			n = open_run(locator, first, end - first, &offset);
-		BlockNumber segment_end = first + (RELSEG_SIZE - first % RELSEG_SIZE);
-		BlockNumber part_end = n > 0 ? first + n : Min(end, segment_end);
+		uint64		segment_end = first - first % RELSEG_SIZE + RELSEG_SIZE;
+		uint64		part_end = n > 0 ? first + n : Min(end, segment_end);
 		off_t		before = offset % page_size;
 		size_t		length = before + (size_t) n * BLCKSZ;
 		char	   *map = MAP_FAILED;
@@ -207,7 +209,7 @@ ask_kernel(RelFileLocator locator, BlockNumber first, BlockNumber end, uint32 st
 bool
 cscan_page_cache_has(RelFileLocator locator, BlockNumber block)
 {
-	return !cscan_io_is_direct() && ask_kernel(locator, block, block + 1, 1, NULL) > 0;
+	return !cscan_io_is_direct() && ask_kernel(locator, block, (uint64) block + 1, 1, NULL) > 0;
 }
 
 /*
@@ -230,14 +232,14 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 		step *= 2;
 	while (cscan_action_next_run(load, &run))
 	{
-		BlockNumber next = (run.first + step - 1) / step * step;
+		uint64		next = ((uint64) run.first + step - 1) / step * step;
 		uint32		n = next < run.end ? (run.end - next - 1) / step + 1 : 0;
 		uint32		known = 0;
 		uint32		left;
 
 		/* It may be too short to have such a block. */
 		if (n == 0)
-			there += ask_kernel(locator, run.first, run.first + 1, 1, NULL);
+			there += ask_kernel(locator, run.first, (uint64) run.first + 1, 1, NULL);
 		asked += Max(n, 1);
 		if (RelFileLocatorEquals(locator, ahead_locator) && next == ahead_first && step == ahead_step)
 			known = AHEAD_BLOCKS / step;
