@@ -59,9 +59,11 @@ def plan(queries, delay, late=()):
 def options(server, costs):
     buffers = server['shared_buffers'] // BLOCK
     share = server['buffer_share']
+    drop_behind = server['drop_behind']
     numbers = {'table': server['blocks'], 'chunk': server['chunk_blocks'], 'cores': server['cores'],
                'budget': int(buffers * share), 'room': int(buffers * min(share * ROOM_FACTOR, MAX_ROOM)),
-               'page-cache': server['page_cache'] // BLOCK, 'bandwidth': f'{(server["bandwidth"] or 10 ** 12) / MB:g}',
+               'page-cache': 0 if drop_behind == 'on' else server['page_cache'] // BLOCK,
+               'drop-behind': 'off' if drop_behind == 'off' else 'auto', 'bandwidth': f'{(server["bandwidth"] or 10 ** 12) / MB:g}',
                'fast': f'{costs["FAST"]:.3f}', 'slow': f'{costs["SLOW"]:.3f}', 'load-cpu': f'{costs["load"]:.3f}',
                'wait-cpu': f'{costs["wait"]:.1f}'}
     return [word for name, value in numbers.items() for word in (f'--{name}', str(value))]
@@ -175,7 +177,7 @@ def from_seed(a):
     if 'places' not in facts:
         raise Failure(f'scripts/bench has not loaded database {one.database} of scale {a.scale:g} for PostgreSQL {a.major}')
     buffers = usual_buffers(a.scale)
-    server = {'shared_buffers': buffers, 'buffer_share': 0.5, 'chunk_blocks': usual_chunk(a.scale) * 1024 // BLOCK,
+    server = {'shared_buffers': buffers, 'buffer_share': 0.5, 'drop_behind': 'auto', 'chunk_blocks': usual_chunk(a.scale) * 1024 // BLOCK,
               'page_cache': max(buffers, SMALLEST_CACHE), 'bandwidth': 200 * MB, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count(),
               'delay': one.delay * (a.scale if one.stretch else 1)}
     return {policy: [] for policy in reversed(POLICIES)}, drawn(a.experiment, a.point, a.seed, facts), server, {}

@@ -128,7 +128,7 @@ class Rig:
         with self.cluster.connect('postgres') as connection:
             found = connection.execute("""SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('io_method', 'io_workers', 'io_combine_limit',
                 'io_max_combine_limit', 'effective_io_concurrency', 'seq_page_cost', 'random_page_cost', 'synchronize_seqscans', 'cscan.buffer_share',
-                'cscan.page_cost') ORDER BY name""").fetchall()
+                'cscan.drop_behind', 'cscan.page_cost') ORDER BY name""").fetchall()
         self.cluster.stop()
         return ', '.join(f'{name} {value}' for name, value in found)
 
@@ -139,6 +139,7 @@ class Rig:
                 return connection.execute(sql).fetchone()[0]
             return {'shared_buffers': one("SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers'") * BLOCK,
                     'buffer_share': float(one("SELECT current_setting('cscan.buffer_share')")) if self.cscan else 0.0,
+                    'drop_behind': one("SELECT current_setting('cscan.drop_behind')") if self.cscan else 'off',
                     'chunk_blocks': self.chunk_blocks(), 'page_cache': self.settings.page_cache}
 
     def prepare(self, database, hidden):

@@ -6,7 +6,6 @@
  *		abm.c			the worker: start, main loop, end
  *		loader.c		frames: start a load, finish it, let go
  *		page_cache.c	what is said to the kernel of a table's blocks
- *		keep.c			which chunks the page cache is to keep
  *		recent.c		where the loads of a table begin again
  *		tables.c		the heavyweight locks on tables and databases
  *		neighbours.c	what other processes wait for, and which scans are stalled
@@ -42,10 +41,6 @@ extern bool cscan_page_cache_has(RelFileLocator locator, BlockNumber block);
 extern bool cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load);
 extern void cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks);
 extern void cscan_page_cache_forget(void);
-
-/* keep.c */
-extern bool cscan_keep(RelFileLocator locator, BlockNumber first, uint32 nblocks, bool there);
-extern void cscan_keep_remember(RelFileLocator locator, BlockNumber first, uint32 nblocks);
 
 /* recent.c */
 extern void cscan_recent_remember(RelFileLocator locator, BlockNumber end);

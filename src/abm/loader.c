@@ -30,12 +30,14 @@
  */
 #include "compat.h"
 
+#include "common/hashfn.h"
 #include "storage/condition_variable.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
 #include "abm/abm.h"
 #include "fault.h"
+#include "policy/keep.h"
 
 /* So many blocks are read before the manager looks up again. */
 #define BLOCKS_AT_ONCE	(128 * 1024 / BLCKSZ)
@@ -89,6 +91,9 @@ typedef struct CScanFrames
 static CScanFrames *frames;
 static MemoryContext loader_context;
 
+/* What the page cache is to keep: a guess, which ends with this process. */
+static CScanKeep page_cache;
+
 /* What follows the load that was started last. */
 static RelFileLocator next_locator;
 static BlockNumber next_block;
@@ -100,6 +105,7 @@ cscan_loader_init(void)
 										   ALLOCSET_DEFAULT_SIZES);
 	frames = MemoryContextAllocZero(loader_context,
 									sizeof(CScanFrames) * cscan_pool.state->max_slots);
+	cscan_keep_begin(&page_cache);
 }
 
 /*
@@ -314,6 +320,18 @@ forget_reads(CScanFrames *f)
 
 #endif
 
+#if CSCAN_HAVE_DROP_BEHIND
+
+static uint64
+chunk_name(const CScanFrames *f)
+{
+	uint64		table = hash_bytes_extended((const unsigned char *) &f->locator, sizeof(f->locator), 0);
+
+	return hash_bytes_uint32_extended(f->base, table);
+}
+
+#endif
+
 /*
  * With cscan.drop_behind the kernel need not keep what is in shared buffers
  * now, unless it had most of it before, or has room for it.  A few pages are
@@ -330,7 +348,7 @@ look_before_reads(CScanFrames *f)
 	f->there = cscan_page_cache_has_most(f->locator, &f->load);
 	f->keep = f->there;
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_AUTO)
-		f->keep = cscan_keep(f->locator, f->base, f->load.nblocks, f->there);
+		f->keep = cscan_keep(&page_cache, chunk_name(f), f->load.nblocks, f->there);
 	f->looked = true;
 #else
 	(void) f;
@@ -365,7 +383,7 @@ drop_behind(CScanFrames *f)
 
 	/* Only what has come from the page cache, and is seen there, may go from it. */
 	if (f->keep && !f->there && 2 * f->blocks_read > f->load.nblocks && cscan_page_cache_has(f->locator, last))
-		cscan_keep_remember(f->locator, f->base, f->load.nblocks);
+		cscan_keep_remember(&page_cache, chunk_name(f), f->load.nblocks);
 #else
 	(void) f;
 #endif

@@ -20,6 +20,7 @@ static const struct
 	{"relevance", test_relevance},
 	{"demand", test_demand},
 	{"orders", test_orders},
+	{"keep", test_keep},
 	{"mixed", test_mixed},
 	{"helpers", test_helpers},
 	{"example", test_example},

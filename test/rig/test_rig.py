@@ -206,11 +206,15 @@ class Simulate(unittest.TestCase):
                 self.assertTrue(end - first >= 10 * size and first % 128 == 0 and (end % 128 == 0 or end == 1000))
 
     def test_options(self):
-        server = {'shared_buffers': 28 * 2 ** 20, 'buffer_share': 0.5, 'chunk_blocks': 64, 'page_cache': 2 ** 25, 'bandwidth': 200 * 2 ** 20,
+        server = {'shared_buffers': 28 * 2 ** 20, 'buffer_share': 0.5, 'drop_behind': 'auto', 'chunk_blocks': 64, 'page_cache': 2 ** 25, 'bandwidth': 200 * 2 ** 20,
                   'blocks': 16800, 'cores': 2, 'delay': 0.15}
         words = simulate.options(server, simulate.GUESSES)
         told = dict(zip(words[::2], words[1::2]))
         self.assertEqual((told['--budget'], told['--room'], told['--page-cache'], told['--bandwidth']), ('1792', '3136', '4096', '200'))
+        for value, cache, said in (('auto', '4096', 'auto'), ('on', '0', 'auto'), ('off', '4096', 'off')):
+            told = simulate.options({**server, 'drop_behind': value}, simulate.GUESSES)
+            told = dict(zip(told[::2], told[1::2]))
+            self.assertEqual((told['--page-cache'], told['--drop-behind']), (cache, said))
 
     def test_competition(self):
         self.assertEqual(simulate.competition({}), [])

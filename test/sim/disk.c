@@ -47,7 +47,7 @@ disk_free(Disk *disk)
  * ------------------------------------------------------------------ */
 
 void
-disk_add_cache(Disk *disk, uint32_t blocks, const uint32_t *table_blocks, int ntables)
+disk_add_cache(Disk *disk, uint32_t blocks, bool drop_behind, const uint32_t *table_blocks, int ntables)
 {
 	DiskCache  *cache = &disk->cache;
 	uint32_t	n = 1;			/* entry 0 is the list's two ends */
@@ -61,6 +61,8 @@ disk_add_cache(Disk *disk, uint32_t blocks, const uint32_t *table_blocks, int nt
 	cache->before = zeroed(n, sizeof(uint32_t));
 	cache->after = zeroed(n, sizeof(uint32_t));
 	cache->there = zeroed(n, sizeof(bool));
+	cache->drop_behind = drop_behind;
+	cscan_keep_begin(&cache->keep);
 }
 
 static void
@@ -101,23 +103,51 @@ use_extent(DiskCache *cache, uint32_t e)
 	return there;
 }
 
+static void
+drop_extent(DiskCache *cache, uint32_t e)
+{
+	if (!cache->there[e])
+		return;
+	unlink_extent(cache, e);
+	cache->there[e] = false;
+	cache->held--;
+}
+
 /* Blocks of a request that have to come from the disk. */
 static uint32_t
 blocks_missing(Disk *disk, const DiskRequest *request)
 {
 	DiskCache  *cache = &disk->cache;
 	uint32_t	span = request->end - request->first;
+	uint32_t	first = cache->base[request->table] + request->first / EXTENT_BLOCKS;
+	uint32_t	end = cache->base[request->table] + (request->end - 1) / EXTENT_BLOCKS + 1;
+	uint64_t	name = (first + 1) * UINT64_C(0x9E3779B97F4A7C15);
+	uint32_t	found = 0;
 	uint32_t	missing = 0;
+	bool		there;
+	bool		keep = true;
 
 	if (cache->limit == 0)
 		return request->nblocks;
+	for (uint32_t e = first; e < end; e++)
+		found += cache->there[e];
+	there = 2 * found > end - first;
+	name ^= name >> 32;
+	if (cache->drop_behind)
+		keep = cscan_keep(&cache->keep, name, request->nblocks, there);
+
 	for (uint32_t b = request->first; b < request->end; b = (b / EXTENT_BLOCKS + 1) * EXTENT_BLOCKS)
 	{
-		uint32_t	end = (b / EXTENT_BLOCKS + 1) * EXTENT_BLOCKS;
+		uint32_t	e = cache->base[request->table] + b / EXTENT_BLOCKS;
+		uint32_t	next = (b / EXTENT_BLOCKS + 1) * EXTENT_BLOCKS;
 
-		if (!use_extent(cache, cache->base[request->table] + b / EXTENT_BLOCKS))
-			missing += (end < request->end ? end : request->end) - b;
+		if (!(keep ? use_extent(cache, e) : cache->there[e]))
+			missing += (next < request->end ? next : request->end) - b;
+		if (!keep)
+			drop_extent(cache, e);
 	}
+	if (cache->drop_behind && keep && !there)
+		cscan_keep_remember(&cache->keep, name, request->nblocks);
 
 	/* Runs with gaps between them: as if they were spread evenly. */
 	return (uint32_t) ((uint64_t) missing * request->nblocks / span);

@@ -14,8 +14,9 @@
  * so with a queue that is never empty a request costs seeks and transfer alone.
  *
  * In front of the disk there may be a page cache: extents of EXTENT_BLOCKS,
- * least recently used out.  What is in it costs no more than
- * to copy it.
+ * least recently used out.  What is in it costs no more than to copy it.  What
+ * comes there is decided as the server does with cscan.drop_behind = auto, or it
+ * is all of it.
  * Times are in us.
  *
  *-------------------------------------------------------------------------
@@ -24,6 +25,7 @@
 #define SIM_DISK_H
 
 #include "cores.h"
+#include "keep.h"
 
 #define BLOCK_BYTES		8192
 #define EXTENT_BLOCKS	64
@@ -50,6 +52,8 @@ typedef struct DiskCache
 	uint32_t   *before;			/* neighbours in the list of those held, the */
 	uint32_t   *after;			/* last used first; ends at entry 0 */
 	bool	   *there;
+	bool		drop_behind;	/* not all comes there */
+	CScanKeep	keep;
 } DiskCache;
 
 typedef struct Disk
@@ -81,8 +85,8 @@ typedef struct Disk
 extern void disk_init(Disk *disk, double bandwidth, uint64_t latency, uint64_t seek);
 
 /* A page cache of so many blocks in front of it, for tables of these sizes. */
-extern void disk_add_cache(Disk *disk, uint32_t blocks, const uint32_t *table_blocks,
-						   int ntables);
+extern void disk_add_cache(Disk *disk, uint32_t blocks, bool drop_behind,
+						   const uint32_t *table_blocks, int ntables);
 extern void disk_free(Disk *disk);
 extern void disk_submit(Disk *disk, uint64_t now, DiskRequest request);
 

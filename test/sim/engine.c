@@ -55,6 +55,7 @@ sim_defaults(SimConfig *config, Workload *work)
 	config->depth = 2;
 	config->budget = (uint32_t) (buffers * 0.5);
 	config->room = (uint32_t) (buffers * 0.875);
+	config->drop_behind = true;
 	config->chunk_blocks = 512;
 	config->max_scans = 128;
 	config->wake = 50;
@@ -784,7 +785,7 @@ sim_create(const SimConfig *config, const Plan *plan)
 	cores_add_others(&sim->cores, config->others);
 	disk_init(&sim->disk, config->bandwidth, config->latency, config->seek);
 	if (config->page_cache >= EXTENT_BLOCKS)
-		disk_add_cache(&sim->disk, config->page_cache, config->table_blocks, config->ntables);
+		disk_add_cache(&sim->disk, config->page_cache, config->drop_behind, config->table_blocks, config->ntables);
 
 	sim->nstreams = plan->nstreams;
 	sim->streams = zeroed(plan->nstreams, sizeof(SimStream));

@@ -52,6 +52,7 @@ typedef struct SimConfig
 	uint32_t	chunk_blocks;
 	int			max_scans;		/* that can be registered */
 	uint32_t	page_cache;		/* in blocks */
+	bool		drop_behind;	/* not all that is read comes there */
 	uint64_t	wake;			/* time that a wake-up takes (us), of a scan */
 	uint64_t	manager_wake;	/* and of the manager */
 	uint64_t	stalled_after;	/* us */

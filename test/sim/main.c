@@ -60,7 +60,7 @@ usage(FILE *file)
 		  "  --buffers SIZE      shared_buffers: the pool pins a half of it and fills 7/8 (default 192MB)\n"
 		  "  --pool CHUNKS       instead: the pool pins so many chunks, and has room for no more\n"
 		  "  --budget SIZE, --room SIZE    instead: what it pins, what it fills\n"
-		  "  --page-cache SIZE   of the kernel (default 0: none)\n"
+		  "  --page-cache SIZE   of the kernel (default 0: none); --drop-behind auto, or off: what comes there (default auto)\n"
 		  "  --cores N           (default 2); --others N: processes of others that always want one (default 0)\n"
 		  "  --bandwidth MBPS    of the disk (default 200)\n"
 		  "  --latency US        of a request (default 100); --seek US: of a run that does not follow the last (default 0)\n"
@@ -197,7 +197,7 @@ enum
 {
 	OPT_HELP = 256, OPT_POLICY, OPT_SEED, OPT_RUNS, OPT_WORK, OPT_STREAMS, OPT_STAGGER, OPT_QUERIES, OPT_RATE, OPT_SIZES,
 	OPT_SPEEDS, OPT_FULL, OPT_RANGES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_CHUNK,
-	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_LATENCY, OPT_SEEK, OPT_DEPTH,
+	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_DROP_BEHIND, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_LATENCY, OPT_SEEK, OPT_DEPTH,
 	OPT_WAKE, OPT_MANAGER_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_WAIT_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
 };
 
@@ -227,6 +227,7 @@ static const struct option long_options[] = {
 	{"budget", required_argument, NULL, OPT_BUDGET},
 	{"room", required_argument, NULL, OPT_ROOM},
 	{"page-cache", required_argument, NULL, OPT_PAGE_CACHE},
+	{"drop-behind", required_argument, NULL, OPT_DROP_BEHIND},
 	{"cores", required_argument, NULL, OPT_CORES},
 	{"others", required_argument, NULL, OPT_OTHERS},
 	{"bandwidth", required_argument, NULL, OPT_BANDWIDTH},
@@ -332,6 +333,11 @@ set_server_option(Options *options, int option, const char *name)
 			return true;
 		case OPT_PAGE_CACHE:
 			config->page_cache = get_size(optarg, name);
+			return true;
+		case OPT_DROP_BEHIND:
+			config->drop_behind = strcmp(optarg, "auto") == 0;
+			if (!config->drop_behind && strcmp(optarg, "off") != 0)
+				fail("neither auto nor off", name);
 			return true;
 		case OPT_CORES:
 			config->cores = (int) get_number(optarg, 1, 100000, name);

@@ -26,6 +26,7 @@ draw_server(Random *random, int policy)
 	config.budget = config.chunk_blocks * (8 + random_below(random, 30)) + random_below(random, 16);
 	config.room = config.budget + random_below(random, 2) * random_below(random, config.budget);
 	config.page_cache = random_chance(random, 25) ? random_below(random, 10000) : 0;
+	config.drop_behind = random_chance(random, 50);
 	config.load_cpu = random_chance(random, 30) ? random_below(random, 40) : 0;
 	config.chunk_cpu = random_chance(random, 30) ? random_below(random, 1000) : 0;
 	config.max_scans = random_chance(random, 15) ? 3 : 32;

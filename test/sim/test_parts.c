@@ -153,7 +153,7 @@ test_page_cache(void)
 	DiskRequest other = request(5, 0, 64);
 
 	disk_init(&disk, 81920000.0, 0, 1000);
-	disk_add_cache(&disk, 3 * EXTENT_BLOCKS, tables, 2);
+	disk_add_cache(&disk, 3 * EXTENT_BLOCKS, false, tables, 2);
 	disk_submit(&disk, 0, request(1, 0, 128));
 	complete(&disk, 1, 13800, "two extents that are not there");
 	disk_submit(&disk, 20000, request(2, 64, 64));
@@ -169,6 +169,24 @@ test_page_cache(void)
 	disk_free(&disk);
 }
 
+/* Ten extents, again and again, where there is room for four. */
+static void
+test_drop_behind(bool drop_behind, int64_t blocks)
+{
+	Disk		disk;
+	uint32_t	tables[1] = {1000};
+
+	disk_init(&disk, 81920000.0, 0, 0);
+	disk_add_cache(&disk, 4 * EXTENT_BLOCKS, drop_behind, tables, 1);
+	for (uint32_t i = 0; i < 30; i++)
+	{
+		disk_submit(&disk, disk.done_at, request((int) i, i % 10 * EXTENT_BLOCKS, EXTENT_BLOCKS));
+		disk_pop(&disk, disk_next(&disk));
+	}
+	is_int((int64_t) disk.blocks, blocks, drop_behind ? "what there is room for stays" : "all have gone when they are read again");
+	disk_free(&disk);
+}
+
 void
 test_parts(void)
 {
@@ -176,4 +194,6 @@ test_parts(void)
 	test_many_jobs();
 	test_disk_times();
 	test_page_cache();
+	test_drop_behind(false, 30 * EXTENT_BLOCKS);
+	test_drop_behind(true, (10 + 6 + 6) * EXTENT_BLOCKS);
 }
