@@ -56,7 +56,9 @@ nothing_left($standby, 'after queries on the standby', 't', 'u');
 sub fate
 {
 	my ($err) = $_[0]->err =~ /((?:ERROR|FATAL): .*)/s;
-	return defined $err ? $err =~ s/^psql:[^ ]* //mgr : '';
+
+	# Whether it slept just then, or scanned, is chance.
+	return defined $err ? $err =~ s/^psql:[^ ]* //mgr =~ s/^CONTEXT: .*\z//msr : '';
 }
 
 my $cancelled = qr/conflict with recovery/;
