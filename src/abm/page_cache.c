@@ -218,7 +218,8 @@ cscan_page_cache_has(RelFileLocator locator, BlockNumber block)
  *
  * What the kernel reads ahead of our own reads does not count.  So behind a load
  * that goes up to the end of its chunk the blocks are looked up at the same time,
- * before it can read them; ahead[] has the answers for the load that comes next.
+ * before it can read them; ahead[] has the answers for the load that comes next,
+ * be it that of the next chunk or, as this one is in the pool, of a later one.
  */
 bool
 cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
@@ -234,17 +235,22 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 	{
 		uint64		next = ((uint64) run.first + step - 1) / step * step;
 		uint32		n = next < run.end ? (run.end - next - 1) / step + 1 : 0;
-		uint32		known = 0;
+		uint32		known = 0;	/* answers for it and what is behind it, */
+		uint32		skipped = 0;	/* and those before them */
 		uint32		left;
 
 		/* It may be too short to have such a block. */
 		if (n == 0)
 			there += ask_kernel(locator, run.first, (uint64) run.first + 1, 1, NULL);
 		asked += Max(n, 1);
-		if (RelFileLocatorEquals(locator, ahead_locator) && next == ahead_first && step == ahead_step)
-			known = AHEAD_BLOCKS / step;
+		if (RelFileLocatorEquals(locator, ahead_locator) && step == ahead_step &&
+			next >= ahead_first && next < ahead_first + AHEAD_BLOCKS)
+		{
+			skipped = (next - ahead_first) / step;
+			known = AHEAD_BLOCKS / step - skipped;
+		}
 		for (uint32 i = 0; i < Min(n, known); i++)
-			there += ahead[i];
+			there += ahead[skipped + i];
 		if (known < n)
 			there += ask_kernel(locator, next + known * step, run.end, step, NULL);
 		if (run.end < load->blocks.end)
@@ -252,7 +258,7 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 
 		left = known > n ? known - n : 0;
 		next += n * step;
-		memmove(ahead, ahead + known - left, left);
+		memmove(ahead, ahead + skipped + known - left, left);
 		ask_kernel(locator, next + left * step, next + AHEAD_BLOCKS, step, ahead + left);
 		ahead_first = next;
 		ahead_step = step;
