@@ -18,19 +18,26 @@ Invariant: only processes that are started through wrap() are in the group, and 
     limit.page_cache()                           bytes of page cache that the group holds, None if unknown
     limit.release()                              processes that still run leave the group, and the group is removed
 
+    slices(ends, size)                           of reads of so many bytes, one after the other, and when each was done: see below
+    time_reads(limit, path, size, number)        such reads of a file by a process in the group, past the page cache; None if that is not possible
+
     ReadAhead(limit.disk)                        the kernel's read-ahead: get(), set(kilobytes), release()
 
     touch_shared_memory(limit)                   makes a server's shared memory resident and returns its size
     drop_page_cache(directory)                   the files of a directory leave the page cache
     use_free_memory()                            the machine's free memory is really there
     cpu_of_all()                                 seconds of CPU that the machine has used
-    scheduled(processes, title)                  of the one of these with such a title: seconds of CPU so far, seconds that it waited for one, how often
+    scheduled(processes, title)                  those of these with such a title, and of each: seconds of CPU so far, seconds that it waited for one, how often
+    lateness(samples)                            of several such answers, one after the other: seconds that each wait took on average, None: nobody ran
     pace()                                       microseconds of CPU that a fixed piece of work takes now
     competitors(processes)                       how many sessions have a process that runs or waits for a CPU, these processes left out
 """
 import mmap
 import os
 import re
+import statistics
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -270,6 +277,38 @@ def open_limit(directory):
     return NoLimit(disk, '; '.join(reasons))
 
 
+READS = """
+import mmap, os, sys, time
+file, size, number = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), int(sys.argv[2]), int(sys.argv[3])
+page, room = mmap.mmap(-1, size), os.fstat(file).st_size // size
+for i in range(number):
+    if os.preadv(file, [page], i % room * size) != size:
+        sys.exit(1)
+    print(time.monotonic())
+"""
+
+
+def time_reads(limit, path, size, number):
+    done = subprocess.run(limit.wrap([sys.executable, '-c', READS, str(path), str(size), str(number)]), text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return [float(line) for line in done.stdout.split()] if done.returncode == 0 else None
+
+
+def slices(ends, size):
+    """A control group's limit is kept on the average: in each slice of time the disk reads as fast as it can what is allowed for all of it.
+
+    The length of such a slice (seconds) and how fast that is (bytes a second); nothing if the disk was always as quick as that.
+    """
+    times = [after - before for before, after in zip(ends, ends[1:])]
+    if not times:
+        return {}
+    usual = statistics.median(times)
+    begins = [end for end, time in zip(ends[1:], times) if time > max(10 * usual, 0.004)]
+    if len(begins) < 3:
+        return {}
+    return {'slice': statistics.median(after - before for before, after in zip(begins, begins[1:])), 'own_bandwidth': size / usual}
+
+
 def touch_shared_memory(limit):
     """Reads every page of the server's shared memory once, so that all of it is charged to the group.
 
@@ -301,14 +340,24 @@ def cpu_of_all():
 
 
 def scheduled(processes, title):
+    found = {}
     for pid in processes:
         try:
             if title in Path(f'/proc/{pid}/cmdline').read_text():
                 ran, waited, times = Path(f'/proc/{pid}/schedstat').read_text().split()
-                return int(ran) / 1e9, int(waited) / 1e9, int(times)
+                found[pid] = int(ran) / 1e9, int(waited) / 1e9, int(times)
         except OSError:                                         # it has ended, or this kernel does not count
             pass
-    return 0.0, 0.0, 0
+    return found
+
+
+def lateness(samples):
+    first, last = {}, {}
+    for sample in samples:
+        first, last = {**sample, **first}, {**last, **sample}
+    waited = sum(last[pid][1] - first[pid][1] for pid in last)
+    times = sum(last[pid][2] - first[pid][2] for pid in last)
+    return waited / times if times > 0 else None
 
 
 def pace():

@@ -19,7 +19,7 @@ MB = 1024 ** 2
 MEASURES = {'seconds': 'time', 'stream': 'stream', 'mean': 'mean latency', 'normal': 'normalised latency', 'FAST': 'FAST', 'SLOW': 'SLOW',
             'bytes': 'read'}
 OF_MAJOR = ('PostgreSQL ', 'I/O of ')       # facts that one major has
-LISTS = ('latencies', 'pairs', 'loads', 'streams', 'queries', 'server', 'stat', 'costs')
+LISTS = ('latencies', 'pairs', 'loads', 'streams', 'queries', 'server', 'stat', 'costs', 'disk')
 
 
 def table(head, rows):

@@ -4,7 +4,7 @@ Of a directory with results the rows of an experiment say which queries ran, in 
 streams.py). They become a plan file for the simulator; each policy that was measured is simulated on its own.
 
     plan(queries, delay, late)      the text of a plan file, which test/sim/workload.h describes; streams may be late by so many seconds
-    options(server, costs)          what the simulator is told of the server
+    options(server, costs, disk)    what the simulator is told of the server and of its disk
     competition(row)                and of the machine's other work
     drawn(name, place, seed, facts) the queries that the rig would run, as its rows have them; those of a bitmap from a BRIN index
     compare(measured, simulated)    Markdown
@@ -56,7 +56,7 @@ def plan(queries, delay, late=()):
     return '\n'.join(lines) + '\n'
 
 
-def options(server, costs):
+def options(server, costs, disk):
     buffers = server['shared_buffers'] // BLOCK
     share = server['buffer_share']
     drop_behind = server['drop_behind']
@@ -66,6 +66,8 @@ def options(server, costs):
                'drop-behind': 'off' if drop_behind == 'off' else 'auto', 'bandwidth': f'{(server["bandwidth"] or 10 ** 12) / MB:g}',
                'fast': f'{costs["FAST"]:.3f}', 'slow': f'{costs["SLOW"]:.3f}', 'load-cpu': f'{costs["load"]:.3f}',
                'wait-cpu': f'{costs["wait"]:.1f}'}
+    if disk:
+        numbers |= {'slice': f'{disk["slice"] * 1000:.1f}', 'own-bandwidth': f'{disk["own_bandwidth"] / MB:.0f}'}
     return [word for name, value in numbers.items() for word in (f'--{name}', str(value))]
 
 
@@ -76,10 +78,11 @@ def at_pace(costs, row):
 
 
 def competition(row):
-    """Who else wanted the CPUs while this was measured, and how late they were given to the manager, and so to scans that woke up."""
-    late = row['late'] * 1e6 if row.get('late') is not None else None
-    known = {'--others': row.get('others'), '--wake': late, '--manager-wake': late}
-    return [word for name, value in known.items() if value is not None for word in (name, f'{value:.2f}')]
+    """Who else wanted the CPUs while this was measured.
+
+    How late the server's processes were given one is not told: they waited for each other, and the simulator's cores are shared, too.
+    """
+    return ['--others', f'{row["others"]:.2f}'] if row.get('others') is not None else []
 
 
 def drawn(name, place, seed, facts):
@@ -157,11 +160,13 @@ def from_results(a):
     rows = [row for row in rows if row['major'] == major]
     known = [row['costs'] for row in rows if row['experiment'] == 'costs']
     costs = {name: statistics.median(one[name] for one in known) for name in (known[0] if known else ())}
+    disks = [row['disk'] for row in rows if row.get('disk')]
+    disk = {name: statistics.median(one[name] for one in disks) for name in (disks[0] if disks else ())}
     rows = [row for row in rows if (row['experiment'], row['point']) == (a.experiment, a.point) and row['variant'] in POLICIES]
     if not rows or 'queries' not in rows[0] or None in rows[0]['queries'][0]:
         raise Failure(f'{a.results} has no row of {a.experiment} under a policy of cscan, of queries that the simulator knows')
     measured = {policy: found for policy in reversed(POLICIES) if (found := [row for row in rows if row['variant'] == policy])}
-    return measured, rows[0]['queries'], rows[0]['server'], costs
+    return measured, rows[0]['queries'], rows[0]['server'], costs, disk
 
 
 def from_seed(a):
@@ -180,11 +185,11 @@ def from_seed(a):
     server = {'shared_buffers': buffers, 'buffer_share': 0.5, 'drop_behind': 'auto', 'chunk_blocks': usual_chunk(a.scale) * 1024 // BLOCK,
               'page_cache': max(buffers, SMALLEST_CACHE), 'bandwidth': 200 * MB, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count(),
               'delay': one.delay * (a.scale if one.stretch else 1)}
-    return {policy: [] for policy in reversed(POLICIES)}, drawn(a.experiment, a.point, a.seed, facts), server, {}
+    return {policy: [] for policy in reversed(POLICIES)}, drawn(a.experiment, a.point, a.seed, facts), server, {}, {}
 
 
 def run(a):
-    measured, queries, server, costs = from_results(a) if a.results else from_seed(a)
+    measured, queries, server, costs, disk = from_results(a) if a.results else from_seed(a)
     given = {'FAST': a.fast, 'SLOW': a.slow, 'load': a.load_cpu, 'wait': a.wait_cpu}
     given = {name: value for name, value in given.items() if value is not None}
     with tempfile.TemporaryDirectory() as directory:
@@ -196,7 +201,7 @@ def run(a):
             Path(path if turn == 0 else other).write_text(plan(queries, server['delay'], [chance.uniform(0, LATE) * (turn > 0) for _ in queries]))
             for policy, rows in measured.items():
                 for row in rows or [{}]:            # beside what competed with that run, on CPUs that were as quick as then
-                    words = options(server, {**GUESSES, **at_pace(costs, row), **given})
+                    words = options(server, {**GUESSES, **at_pace(costs, row), **given}, disk)
                     simulated[policy].append(simulate(policy, path if turn == 0 else other, [*words, *competition(row), *a.more]))
         simulated = {policy: {name: statistics.median(one[name] for one in all) for name in all[0]} for policy, all in simulated.items()}
     for columns in simulated.values():
@@ -205,10 +210,11 @@ def run(a):
     print(compare(measured, simulated, MEASURES), compare(measured, simulated, DETAILS), sep='\n\n')
     others = [row for rows in measured.values() for row in rows if row.get('others') is not None]
     if others:
-        used, late = [row['cpu of others'] / row['seconds'] for row in others], [(row['late'] or 0) * 1000 for row in others]
+        used = [row['cpu of others'] / row['seconds'] for row in others]
+        late, scans = ([(row.get(name) or 0) * 1000 for row in others] for name in ('late', 'sessions late'))
         print(f'\nMeanwhile others used {min(used):.2f} to {max(used):.2f} of the {server["cores"]} CPUs: on average '
               f'{min(row["others"] for row in others):.1f} to {max(row["others"] for row in others):.1f} of their sessions wanted one, '
-              f'and the manager had one {min(late):.1f} to {max(late):.1f} ms late. So it is in the simulation, too.')
+              f'and the manager had one {min(late):.1f} to {max(late):.1f} ms late, scans {min(scans):.1f} to {max(scans):.1f} ms. The former are in the simulation, too.')
 
 
 def main():

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from . import data
 from .cluster import DATABASE
-from .limits import MB, USUAL_PACE, pace, scheduled
+from .limits import MB, USUAL_PACE, pace, scheduled, slices, time_reads
 from .progress import note, say
 from .seeks import Seeks
 from .testbed import BLOCK, MANAGER, Reads, Watch
@@ -36,6 +36,7 @@ PER_QUERY = 12 * MB         # of TPC-H, with its sorts and hash tables
 
 DEFAULTS = ('postgres', *POLICIES)
 TRACE = 'bench.trace'       # in the data directory
+READ_SIZE = 512 * 1024      # of a read that measures the disk
 START = 3                   # seconds that a server takes to stop and to start
 CPU = {'FAST': 0.8, 'SLOW': 4.0}    # seconds for a GB, for guesses
 GB = 1024 * MB
@@ -204,8 +205,18 @@ class Costs:
         cold = [self.cold(rig, name, queries['FAST']) for _ in range(self.rounds)]
         costs['load'] = statistics.median(loading / read for _, loading, read, _ in cold) * 1e6
         costs['wait'] = max(0.0, statistics.median((all - loading - costs['FAST'] * blocks / 1e6) / waits for all, loading, _, waits in cold) * 1e6)
+        disk = self.disk(rig)
         rig.cluster.stop()
-        yield {'variant': name, 'seconds': time.perf_counter() - begin, 'costs': costs}
+        yield {'variant': name, 'seconds': time.perf_counter() - begin, 'costs': costs, 'disk': disk}
+
+    def disk(self, rig):
+        """How the limit of bandwidth is kept (limits.slices), from what may be read in a second."""
+        if rig.settings.bandwidth is None:
+            return {}
+        with rig.cluster.connect(self.database) as session:
+            path = rig.cluster.data / session.execute("SELECT pg_relation_filepath('lineitem')").fetchone()[0]
+        ends = time_reads(rig.limit, path, READ_SIZE, rig.settings.bandwidth // READ_SIZE)
+        return slices(ends, READ_SIZE) if ends else {}
 
     def cold(self, rig, name, sql):
         """Seconds of CPU in all, and of them the manager's, with CPUs of USUAL_PACE; blocks that it has read, and waits."""
@@ -213,11 +224,14 @@ class Costs:
         with rig.cluster.connect(self.database, **VARIANTS[name].settings) as session:
             session.execute('SELECT count(*) FROM nation')
             session.execute('EXPLAIN ' + sql)
-            before = scheduled(rig.limit.processes(), MANAGER)[0]
+            before = self.managed(rig)
             all, factor = self.cpu(rig, [session], sql)
-            loading = (scheduled(rig.limit.processes(), MANAGER)[0] - before) * factor
+            loading = (self.managed(rig) - before) * factor
             read, waits = session.execute('SELECT sum(blocks_read), sum(waits) FROM cscan_stat').fetchone()
         return all, loading, float(read or 1), float(waits or 1)
+
+    def managed(self, rig):
+        return sum(ran for ran, _, _ in scheduled(rig.limit.processes(), MANAGER).values())
 
     def cpu(self, rig, sessions, sql):
         """Of a session, with CPUs of USUAL_PACE, and what these make of a second of now; the whole server's are divided, where they are known."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from .cluster import Failure
 from .guard import Guard
-from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, open_limit, pace, scheduled, touch_shared_memory, use_free_memory
+from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, lateness, open_limit, pace, scheduled, touch_shared_memory, use_free_memory
 from .progress import note
 
 BLOCK = 8192
@@ -27,6 +27,7 @@ BACKENDS = 12 * MB          # of the memory limit, for what is neither shared me
 SMALLEST_CACHE = 32 * MB    # with less, the server's own programs do not stay in memory
 CHUNK, SMALLEST_CHUNK = 4096, 512   # kB: cscan's default, which is for scale 1, and the least that does not cost CPU
 MANAGER = 'cscan abm'       # in its title
+SESSION = '[local]'         # in theirs: of clients that came by a socket
 STAT = ('scans', 'chunks_delivered', 'chunks_loaded', 'blocks_read', 'evictions', 'self_reads', 'waits', 'wait_time', 'wakeups')
 
 
@@ -155,14 +156,14 @@ class Watch:
     """While a run lasts: shows the time, keeps the largest page cache that was seen; counts from begin() on what was used.
 
     used: bytes and requests that were read, seeks if these are watched, seconds of CPU, and those that others on this machine have used; how
-    many sessions of others ran or wanted to, and how long the manager waited for a CPU each time that it wanted one, on average; the pace of
-    the CPUs, as pace() has it; None what is not known.
+    many sessions of others ran or wanted to, and how long the manager, and sessions, waited for a CPU each time that they wanted one, on average;
+    the pace of the CPUs, as pace() has it; None what is not known.
     """
 
     def __init__(self, major, variant, limit, seeks=None):
         self.what, self.limit, self.seeks, self.page_cache = f'PostgreSQL {major}, {variant}', limit, seeks, None
-        self.used = dict.fromkeys(('bytes', 'requests', 'seeks', 'cpu', 'cpu of others', 'others', 'late', 'pace'))
-        self.others, self.manager, self.paces = [], [], []
+        self.used = dict.fromkeys(('bytes', 'requests', 'seeks', 'cpu', 'cpu of others', 'others', 'late', 'sessions late', 'pace'))
+        self.others, self.manager, self.sessions, self.paces = [], [], [], []
         self.stop = threading.Event()
 
     def count(self):
@@ -172,13 +173,18 @@ class Watch:
 
     def begin(self):
         self.time, self.before = time.time(), self.count()
-        self.manager.append(scheduled(self.limit.processes(), MANAGER))
+        self.look()
         self.thread.start()
+
+    def look(self):
+        processes = self.limit.processes()
+        self.manager.append(scheduled(processes, MANAGER))
+        self.sessions.append(scheduled(processes, SESSION))
 
     def work(self):
         while not self.stop.wait(0.25):
             self.others.append(competitors(self.limit.processes()))
-            self.manager.append(scheduled(self.limit.processes(), MANAGER))
+            self.look()
             self.paces.append(pace())
             if self.seeks:
                 self.seeks.count()
@@ -186,10 +192,6 @@ class Watch:
             if cache is not None:
                 self.page_cache = max(self.page_cache or 0, cache)
             note(f'{self.what}: {time.time() - self.time:.0f} s')
-
-    def late(self):
-        _, waited, times = (now - then for now, then in zip(self.manager[-1], self.manager[0]))
-        return waited / times if times > 0 else None
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.work, daemon=True)
@@ -204,7 +206,7 @@ class Watch:
                 self.used['pace'] = statistics.harmonic_mean(self.paces)    # that much work was done while it was that
             # Without a group nobody knows who is who.
             if self.used['cpu'] is not None and self.others:
-                self.used.update(others=statistics.mean(self.others), late=self.late())
+                self.used.update(others=statistics.mean(self.others), late=lateness(self.manager), **{'sessions late': lateness(self.sessions)})
 
 
 class Reads:

@@ -174,6 +174,13 @@ class Workload(unittest.TestCase):
         self.assertEqual(chunks_read({'Node Type': 'Append', 'Shared Read Blocks': 140, 'Plans': [scan, other]}, 50), 6)
 
 
+class PlansOfTpch(unittest.TestCase):
+    def test_free(self):
+        """Which of TPC-H's queries scan a table is the planner's to say, under each policy."""
+        for name in ('tpch1', 'tpch4'):
+            self.assertLessEqual(set(experiments.EXPERIMENTS[name].variants), set(experiments.EXPERIMENTS[name].free))
+
+
 class Simulate(unittest.TestCase):
     # A table of 1,000 blocks; part i begins in block 10 i, at its first row where i is even.
     FACTS = {'days': DAYS, 'bytes': 1000 * 8192, 'places': [[10 * part, 1 + part % 2] for part in range(100)] + [[1000, 1]]}
@@ -208,18 +215,55 @@ class Simulate(unittest.TestCase):
     def test_options(self):
         server = {'shared_buffers': 28 * 2 ** 20, 'buffer_share': 0.5, 'drop_behind': 'auto', 'chunk_blocks': 64, 'page_cache': 2 ** 25, 'bandwidth': 200 * 2 ** 20,
                   'blocks': 16800, 'cores': 2, 'delay': 0.15}
-        words = simulate.options(server, simulate.GUESSES)
+        words = simulate.options(server, simulate.GUESSES, {})
         told = dict(zip(words[::2], words[1::2]))
         self.assertEqual((told['--budget'], told['--room'], told['--page-cache'], told['--bandwidth']), ('1792', '3136', '4096', '200'))
         for value, cache, said in (('auto', '4096', 'auto'), ('on', '0', 'auto'), ('off', '4096', 'off')):
-            told = simulate.options({**server, 'drop_behind': value}, simulate.GUESSES)
+            told = simulate.options({**server, 'drop_behind': value}, simulate.GUESSES, {})
             told = dict(zip(told[::2], told[1::2]))
             self.assertEqual((told['--page-cache'], told['--drop-behind']), (cache, said))
 
+        self.assertNotIn('--slice', told)
+        told = simulate.options(server, simulate.GUESSES, {'slice': 0.1, 'own_bandwidth': 1400 * 2 ** 20})
+        told = dict(zip(told[::2], told[1::2]))
+        self.assertEqual((told['--slice'], told['--own-bandwidth']), ('100.0', '1400'))
+
+    def test_slices(self):
+        """A limit of 200 a second, kept as Linux does it: 20 at once each 0.1 s, 1 ms each; a disk that is no quicker has no slices."""
+        ends = [0.1 * part + 0.001 * read for part in range(5) for read in range(20)]
+        found = limits.slices(ends, 7)
+        self.assertAlmostEqual(found['slice'], 0.1)
+        self.assertAlmostEqual(found['own_bandwidth'], 7000)
+        self.assertEqual(limits.slices([0.005 * read for read in range(100)], 7), {})
+        self.assertEqual(limits.slices([1.0], 7), {})
+
+    def test_time_reads(self):
+        with tempfile.NamedTemporaryFile(dir='/var/tmp') as file:
+            file.write(bytes(3 * 4096))
+            file.flush()
+            ends = limits.time_reads(limits.NoLimit(None, ''), file.name, 4096, 10)
+            if ends is not None:                                    # a file system that cannot do without its page cache
+                self.assertEqual((len(ends), ends), (10, sorted(ends)))
+        self.assertIsNone(limits.time_reads(limits.NoLimit(None, ''), file.name, 4096, 10))
+
     def test_competition(self):
         self.assertEqual(simulate.competition({}), [])
-        self.assertEqual(simulate.competition({'others': 2.5, 'late': 0.001}),
-                         ['--others', '2.50', '--wake', '1000.00', '--manager-wake', '1000.00'])
+        self.assertEqual(simulate.competition({'others': 2.5, 'late': 0.001, 'sessions late': 0.004}), ['--others', '2.50'])
+        self.assertEqual(simulate.competition({'others': None, 'late': 0.001}), [])
+
+    def test_lateness(self):
+        """Two sessions: 30 ms in ten waits, and 20 ms in ten that were seen later on; what was before the first sample does not count."""
+        samples = [{1: (0.0, 5.0, 7)}, {1: (0.1, 5.01, 9), 2: (0.0, 1.0, 100)}, {1: (0.2, 5.03, 17)}, {2: (0.1, 1.02, 110)}]
+        self.assertAlmostEqual(limits.lateness(samples), 0.0025)
+        self.assertIsNone(limits.lateness(samples[:1]))
+        self.assertIsNone(limits.lateness([]))
+
+    def test_scheduled(self):
+        """This process is one of those with its title, and has run."""
+        found = limits.scheduled([os.getpid(), 2 ** 30], 'python')
+        self.assertEqual(list(found), [os.getpid()])
+        self.assertGreater(found[os.getpid()][0], 0)
+        self.assertEqual(limits.scheduled([os.getpid()], 'no such title'), {})
 
     def test_pace(self):
         """Costs are what they would be on CPUs that are as quick as those of the row."""

@@ -34,6 +34,14 @@ disk_init(Disk *disk, double bandwidth, uint64_t latency, uint64_t seek)
 }
 
 void
+disk_add_slices(Disk *disk, uint64_t slice, double own_bandwidth)
+{
+	disk->slice = slice;
+	disk->own_bandwidth = own_bandwidth > disk->bandwidth ? own_bandwidth : disk->bandwidth;
+	disk->last_read = -(double) slice;
+}
+
+void
 disk_free(Disk *disk)
 {
 	free(disk->queue);
@@ -157,16 +165,66 @@ blocks_missing(Disk *disk, const DiskRequest *request)
  * The queue
  * ------------------------------------------------------------------ */
 
+/*
+ * How long a transfer takes that begins at this time.  As Linux counts
+ * (blk-throttle): what was read since a first slice began may be as much as the
+ * bandwidth allows until the end of the present one; the first one moves on, so
+ * that at most two before the present one count; after a slice without a read
+ * there is a new first one.
+ */
+static double
+transfer(Disk *disk, double start, double bytes)
+{
+	double		slice = (double) disk->slice;
+	double		per_slice = disk->bandwidth * slice / 1e6;
+	double		at = start;
+
+	if (disk->slice == 0)
+		return bytes * 1e6 / disk->bandwidth;
+	while (bytes > 0)
+	{
+		double		number;		/* the present slice's, 0 is the first */
+		double		part;
+
+		if (at >= disk->last_read + slice)
+		{
+			disk->first_slice = at;
+			disk->read = 0;
+		}
+		number = floor((at - disk->first_slice) / slice);
+		if (number > 2)
+		{
+			disk->first_slice += (number - 2) * slice;
+			disk->read = fmax(disk->read - (number - 2) * per_slice, 0);
+			number = 2;
+		}
+		part = fmin(bytes, (number + 1) * per_slice - disk->read);
+		if (part <= 0)
+		{
+			at = disk->first_slice + (number + 1) * slice;
+			disk->last_read = at;
+			continue;
+		}
+		bytes -= part;
+		disk->read += part;
+		at += part * 1e6 / disk->own_bandwidth;
+		disk->last_read = at;
+	}
+	return at - start;
+}
+
 /* The first request of the queue is the next to be served. */
 static void
 begin(Disk *disk, uint64_t now)
 {
-	const DiskRequest *request = &disk->queue[disk->first];
-	uint64_t	start = request->ready > now ? request->ready : now;
+	DiskRequest *request = &disk->queue[disk->first];
 	uint32_t	blocks = blocks_missing(disk, request);
 	uint32_t	seeks = request->nruns - 1;
+	uint64_t	start;
 	double		time;
 
+	request->cached = blocks == 0;
+	start = request->ready > now && !request->cached ? request->ready : now;
 	if (request->table != disk->head_table || request->first != disk->head)
 		seeks++;
 	if (blocks == 0)
@@ -176,11 +234,11 @@ begin(Disk *disk, uint64_t now)
 		disk->head_table = request->table;
 		disk->head = request->end;
 	}
-	time = (double) seeks * (double) disk->seek +
-		(double) blocks * BLOCK_BYTES * 1e6 / disk->bandwidth;
+	time = (double) seeks * (double) disk->seek;
+	disk->busy += time + (double) blocks * BLOCK_BYTES * 1e6 / disk->bandwidth;
+	time += transfer(disk, (double) start + time, (double) blocks * BLOCK_BYTES);
 	disk->nseeks += seeks;
 	disk->blocks += blocks;
-	disk->busy += time;
 
 	/* In the long run the bandwidth is exact. */
 	time += (double) (request->nblocks - blocks) * CACHED_BLOCK_TIME + disk->rounding;

@@ -13,8 +13,15 @@
  *
  * so with a queue that is never empty a request costs seeks and transfer alone.
  *
+ * A disk that is limited by one of Linux's control groups is quicker than that,
+ * for a while: in each slice of time it reads at its own speed what the bandwidth
+ * allows for the whole slice, and then nothing until the next; what was not used
+ * of a slice can be had in the next two.  So a pause of its readers costs nothing
+ * if they catch up in time.
+ *
  * In front of the disk there may be a page cache: extents of EXTENT_BLOCKS,
- * least recently used out.  What is in it costs no more than to copy it.  What
+ * least recently used out.  What is in it costs no more than to copy it: it is
+ * there as soon as it is asked for, and nobody sleeps until then.  What
  * comes there is decided as the server does with cscan.drop_behind = auto, or it
  * is all of it.
  * Times are in us.
@@ -42,6 +49,8 @@ typedef struct DiskRequest
 	uint32_t	nblocks;		/* blocks of these that it is for, */
 	uint32_t	nruns;			/* in so many runs */
 	uint64_t	ready;			/* arrival and latency */
+	bool		cached;			/* all of it was in the page cache; known when
+								 * it comes back */
 } DiskRequest;
 
 typedef struct DiskCache
@@ -59,6 +68,11 @@ typedef struct DiskCache
 typedef struct Disk
 {
 	double		bandwidth;		/* bytes in a second */
+	double		own_bandwidth;	/* likewise, without its limit; with slices */
+	uint64_t	slice;			/* 0: none */
+	double		first_slice;	/* when it began (us) */
+	double		read;			/* since then, in bytes */
+	double		last_read;		/* us */
 	uint64_t	latency;
 	uint64_t	seek;
 	DiskCache	cache;
@@ -83,6 +97,9 @@ typedef struct Disk
 } Disk;
 
 extern void disk_init(Disk *disk, double bandwidth, uint64_t latency, uint64_t seek);
+
+/* Its bandwidth is a limit for each slice of so many us; its own is this. */
+extern void disk_add_slices(Disk *disk, uint64_t slice, double own_bandwidth);
 
 /* A page cache of so many blocks in front of it, for tables of these sizes. */
 extern void disk_add_cache(Disk *disk, uint32_t blocks, bool drop_behind,

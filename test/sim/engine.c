@@ -50,6 +50,7 @@ sim_defaults(SimConfig *config, Workload *work)
 	memset(config, 0, sizeof(*config));
 	config->cores = 2;
 	config->bandwidth = 200.0 * 1024 * 1024;
+	config->own_bandwidth = 1000.0 * 1024 * 1024;
 	config->latency = 100;
 	config->seek = 0;
 	config->depth = 2;
@@ -707,7 +708,7 @@ sim_step(Sim *sim)
 		DiskRequest request = disk_pop(&sim->disk, sim->now);
 
 		if (request.owner == SIM_MANAGER)
-			sim_load_read(sim);
+			sim_load_read(sim, request.cached);
 		else
 			fetched(sim, &sim->streams[request.owner]);
 	}
@@ -784,6 +785,8 @@ sim_create(const SimConfig *config, const Plan *plan)
 	cores_init(&sim->cores, config->cores);
 	cores_add_others(&sim->cores, config->others);
 	disk_init(&sim->disk, config->bandwidth, config->latency, config->seek);
+	if (config->slice > 0)
+		disk_add_slices(&sim->disk, config->slice, config->own_bandwidth);
 	if (config->page_cache >= EXTENT_BLOCKS)
 		disk_add_cache(&sim->disk, config->page_cache, config->drop_behind, config->table_blocks, config->ntables);
 

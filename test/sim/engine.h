@@ -44,6 +44,8 @@ typedef struct SimConfig
 	int			cores;
 	double		others;			/* processes that compete for them all the time */
 	double		bandwidth;		/* of the disk, bytes a second */
+	double		own_bandwidth;	/* likewise, and */
+	uint64_t	slice;			/* in us: see disk.h; 0: none */
 	uint64_t	latency;		/* of a request (us) */
 	uint64_t	seek;			/* of the disk (us) */
 	int			depth;			/* loads in flight */
@@ -278,7 +280,7 @@ extern uint32_t sim_next_run(const Sim *sim, const SimStream *stream, uint32_t c
 extern int	sim_find_table(Sim *sim, int table);
 extern void sim_manage(Sim *sim);
 extern void sim_told(Sim *sim);
-extern void sim_load_read(Sim *sim);
+extern void sim_load_read(Sim *sim, bool cached);
 extern void sim_load_done(Sim *sim);
 extern void sim_look_after_tables(Sim *sim);
 extern bool sim_table_is_loading(const Sim *sim, int table);

@@ -62,7 +62,8 @@ usage(FILE *file)
 		  "  --budget SIZE, --room SIZE    instead: what it pins, what it fills\n"
 		  "  --page-cache SIZE   of the kernel (default 0: none); --drop-behind auto, or off: what comes there (default auto)\n"
 		  "  --cores N           (default 2); --others N: processes of others that always want one (default 0)\n"
-		  "  --bandwidth MBPS    of the disk (default 200)\n"
+		  "  --bandwidth MBPS    of the disk (default 200); --slice MS, --own-bandwidth MBPS: a limit for each such slice of time,\n"
+		  "                      in which the disk is so quick (default 0: none; and 1000)\n"
 		  "  --latency US        of a request (default 100); --seek US: of a run that does not follow the last (default 0)\n"
 		  "  --depth N           loads in flight (default 2)\n"
 		  "  --wake US           that a wake-up takes (default 50); --manager-wake US: the manager's (default 0)\n"
@@ -197,7 +198,8 @@ enum
 {
 	OPT_HELP = 256, OPT_POLICY, OPT_SEED, OPT_RUNS, OPT_WORK, OPT_STREAMS, OPT_STAGGER, OPT_QUERIES, OPT_RATE, OPT_SIZES,
 	OPT_SPEEDS, OPT_FULL, OPT_RANGES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_CHUNK,
-	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_DROP_BEHIND, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_LATENCY, OPT_SEEK, OPT_DEPTH,
+	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_DROP_BEHIND, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_OWN_BANDWIDTH, OPT_SLICE, OPT_LATENCY,
+	OPT_SEEK, OPT_DEPTH,
 	OPT_WAKE, OPT_MANAGER_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_WAIT_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
 };
 
@@ -231,6 +233,8 @@ static const struct option long_options[] = {
 	{"cores", required_argument, NULL, OPT_CORES},
 	{"others", required_argument, NULL, OPT_OTHERS},
 	{"bandwidth", required_argument, NULL, OPT_BANDWIDTH},
+	{"own-bandwidth", required_argument, NULL, OPT_OWN_BANDWIDTH},
+	{"slice", required_argument, NULL, OPT_SLICE},
 	{"latency", required_argument, NULL, OPT_LATENCY},
 	{"seek", required_argument, NULL, OPT_SEEK},
 	{"depth", required_argument, NULL, OPT_DEPTH},
@@ -347,6 +351,12 @@ set_server_option(Options *options, int option, const char *name)
 			return true;
 		case OPT_BANDWIDTH:
 			config->bandwidth = get_number(optarg, 0.001, 1e9, name) * MB;
+			return true;
+		case OPT_OWN_BANDWIDTH:
+			config->own_bandwidth = get_number(optarg, 0.001, 1e9, name) * MB;
+			return true;
+		case OPT_SLICE:
+			config->slice = (uint64_t) (get_number(optarg, 0, 1e6, name) * 1000);
 			return true;
 		case OPT_LATENCY:
 			config->latency = (uint64_t) get_number(optarg, 0, 1e9, name);

@@ -212,9 +212,12 @@ take_first(Sim *sim)
 		copy_first(sim);
 }
 
-/* The disk has done with the next of the loads. */
+/*
+ * The disk has done with the next of the loads.  Where it was all in the page
+ * cache the manager has not slept.
+ */
 void
-sim_load_read(Sim *sim)
+sim_load_read(Sim *sim, bool cached)
 {
 	int			i = 0;
 
@@ -223,7 +226,7 @@ sim_load_read(Sim *sim)
 	sim->in_flight[i].read = true;
 	if (i > 0)
 		return;					/* it is busy with an earlier one, or wakes up for it */
-	if (sim->config.manager_wake > 0)
+	if (sim->config.manager_wake > 0 && !cached)
 		sim_wake_manager(sim);
 	else
 		take_first(sim);

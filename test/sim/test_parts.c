@@ -96,7 +96,7 @@ test_many_jobs(void)
 static DiskRequest
 request(int owner, uint32_t first, uint32_t nblocks)
 {
-	DiskRequest r = {owner, 0, first, first + nblocks, nblocks, 1, 0};
+	DiskRequest r = {owner, 0, first, first + nblocks, nblocks, 1, 0, false};
 
 	return r;
 }
@@ -115,7 +115,7 @@ static void
 test_disk_times(void)
 {
 	Disk		disk;
-	DiskRequest holes = {9, 0, 1000, 1300, 200, 3, 0};
+	DiskRequest holes = {9, 0, 1000, 1300, 200, 3, 0, false};
 
 	/* 8 kB take 100 us; a request 30 us more, a seek 1000 us. */
 	disk_init(&disk, 81920000.0, 30, 1000);
@@ -142,6 +142,40 @@ test_disk_times(void)
 	for (int i = 0; i < 299; i++)
 		disk_pop(&disk, disk_next(&disk));
 	ok(disk_next(&disk) == 1000 || disk_next(&disk) == 999, "300 blocks at 300,000 a second take 1 ms");
+	disk_free(&disk);
+}
+
+static void
+slice(Disk *disk, uint64_t now, uint32_t nblocks, uint64_t done, const char *what)
+{
+	disk_submit(disk, now, request(1, disk->head, nblocks));
+	complete(disk, 1, done, what);
+}
+
+/* 8 kB take 10 us, and in each 100 ms there may be 1,000 times as many. */
+static void
+test_disk_slices(void)
+{
+	Disk		disk;
+
+	disk_init(&disk, 81920000.0, 0, 0);
+	disk_add_slices(&disk, 100000, 819200000.0);
+	slice(&disk, 5000, 1000, 15000, "a whole slice, at the disk's own speed");
+	slice(&disk, 15000, 500, 110000, "half of the next, when that begins");
+	slice(&disk, 150000, 200, 152000, "what is left of a slice can be had at once");
+	slice(&disk, 215000, 1300, 228000, "and in the next, too");
+	slice(&disk, 228000, 1, 305010, "nothing more");
+	slice(&disk, 395000, 1, 395010, "one each");
+	slice(&disk, 495000, 1, 495010, "in three slices:");
+	slice(&disk, 595000, 3999, 705020, "all of it in the third; with the next one's 1,000 that leaves 2");
+	slice(&disk, 900000, 2001, 1100010, "after a pause it begins anew");
+	is_int((int64_t) disk.busy, 900300, "busy is what the bandwidth is");
+	disk_free(&disk);
+
+	/* No disk is slower than its limit. */
+	disk_init(&disk, 81920000.0, 0, 0);
+	disk_add_slices(&disk, 100000, 1.0);
+	slice(&disk, 0, 1500, 150000, "a disk that is as quick as its limit");
 	disk_free(&disk);
 }
 
@@ -193,6 +227,7 @@ test_parts(void)
 	test_fair_shares();
 	test_many_jobs();
 	test_disk_times();
+	test_disk_slices();
 	test_page_cache();
 	test_drop_behind(false, 30 * EXTENT_BLOCKS);
 	test_drop_behind(true, (10 + 6 + 6) * EXTENT_BLOCKS);
