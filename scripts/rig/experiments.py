@@ -112,10 +112,10 @@ EXPERIMENTS = {
                         memory=3 * PER_BACKEND),
     'idle4': Streams('four FAST scans of all of it, started 1 s apart, alone and beside 200 clients that have stopped in the middle',
                      Ranges(4, (100,)), variants=('relevance', 'relevance-idle'), reference=('relevance',)),
-    'tpch1': Streams('the 22 queries of TPC-H, one after the other', AllQueries(1), variants=('postgres', *POLICIES, 'demand'), free=DEFAULTS,
+    'tpch1': Streams('the 22 queries of TPC-H, one after the other', AllQueries(1), variants=('postgres', *POLICIES, 'demand'), free=(*DEFAULTS, 'demand'),
                      memory=PER_QUERY),
     'tpch4': Streams('four streams at one time of the 22 queries of TPC-H, each in its own order', AllQueries(4), delay=0.0,
-                     variants=('postgres', *POLICIES, 'demand'), free=DEFAULTS, memory=PER_QUERY),
+                     variants=('postgres', *POLICIES, 'demand'), free=(*DEFAULTS, 'demand'), memory=PER_QUERY),
 }
 
 HEADLINE = ('table2', 'fast')
