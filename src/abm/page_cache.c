@@ -27,6 +27,11 @@
 
 #include "abm/abm.h"
 
+#if CSCAN_HAVE_DROP_BEHIND
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#endif
+
 /* Advice is given in pieces: the kernel takes no longer ones, and drops the rest. */
 #define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
 
@@ -34,7 +39,7 @@
 #define ASK_LEAST		8
 #define ASK_EVERY		8
 
-/* The kernel reads no further ahead than this, as a rule, */
+/* The kernel reads no further ahead than this, as a rule, and often less, */
 #define AHEAD_BLOCKS	(16 * 1024 * 1024 / BLCKSZ)
 
 /* and in no larger pieces. */
@@ -50,12 +55,17 @@ static BlockNumber fd_segment;
 
 /*
  * What cscan_page_cache_has_most() has found out of the blocks behind its load,
- * each ahead_step-th from ahead_first on,
+ * each ahead_step-th from ahead_first to ahead_end,
  */
 static bool ahead[AHEAD_BLOCKS];
 static uint64 ahead_first;
+static uint64 ahead_end;
 static uint32 ahead_step;
 static RelFileLocator ahead_locator;
+
+/* how far the kernel reads ahead on a device, 0: nobody has looked yet, */
+static dev_t read_ahead_device;
+static uint32 read_ahead;
 
 /* and the end of what cscan_page_cache_drop() has dropped. */
 static BlockNumber run_first;
@@ -123,6 +133,7 @@ cscan_page_cache_forget(void)
 #if CSCAN_HAVE_DROP_BEHIND
 	memset(&ahead_locator, 0, sizeof(ahead_locator));
 	memset(&run_locator, 0, sizeof(run_locator));
+	read_ahead = 0;
 #endif
 }
 
@@ -213,6 +224,50 @@ cscan_page_cache_has(RelFileLocator locator, BlockNumber block)
 }
 
 /*
+ * How far the kernel may read ahead of our reads of the open segment, in blocks:
+ * twice its limit for the device, since it asks for the next such piece when
+ * somebody comes to the middle of one.  A partition has the limit of its disk.
+ * What has no device of its own to ask (btrfs) has AHEAD_BLOCKS.
+ */
+static uint32
+blocks_ahead(void)
+{
+	static const char *const places[] = {
+		"/sys/dev/block/%u:%u/queue/read_ahead_kb",
+		"/sys/dev/block/%u:%u/../queue/read_ahead_kb",
+		"/sys/class/bdi/%u:%u/read_ahead_kb"
+	};
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return AHEAD_BLOCKS;
+	if (read_ahead != 0 && st.st_dev == read_ahead_device)
+		return read_ahead;
+	read_ahead_device = st.st_dev;
+	read_ahead = AHEAD_BLOCKS;
+	for (int i = 0; i < (int) lengthof(places); i++)
+	{
+		char		path[MAXPGPATH];
+		unsigned long kilobytes;
+		FILE	   *file;
+		int			nread;
+
+		snprintf(path, sizeof(path), places[i], major(st.st_dev), minor(st.st_dev));
+		file = AllocateFile(path, "r");
+		if (file == NULL)
+			continue;
+		nread = fscanf(file, "%lu", &kilobytes);
+		FreeFile(file);
+		if (nread != 1)
+			continue;
+		if (kilobytes < AHEAD_BLOCKS / 2 * (BLCKSZ / 1024))
+			read_ahead = TYPEALIGN(ASK_EVERY, kilobytes * 2 / (BLCKSZ / 1024) + 1);
+		break;
+	}
+	return read_ahead;
+}
+
+/*
  * A load is about to begin: are most of its blocks in the page cache?  Those are
  * asked for whose numbers are multiples of a step.
  *
@@ -237,17 +292,18 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 		uint32		n = next < run.end ? (run.end - next - 1) / step + 1 : 0;
 		uint32		known = 0;	/* answers for it and what is behind it, */
 		uint32		skipped = 0;	/* and those before them */
-		uint32		left;
+		uint32		left = 0;	/* and those behind it */
+		uint32		window;
 
 		/* It may be too short to have such a block. */
 		if (n == 0)
 			there += ask_kernel(locator, run.first, (uint64) run.first + 1, 1, NULL);
 		asked += Max(n, 1);
 		if (RelFileLocatorEquals(locator, ahead_locator) && step == ahead_step &&
-			next >= ahead_first && next < ahead_first + AHEAD_BLOCKS)
+			next >= ahead_first && next < ahead_end)
 		{
 			skipped = (next - ahead_first) / step;
-			known = AHEAD_BLOCKS / step - skipped;
+			known = (ahead_end - next) / step;
 		}
 		for (uint32 i = 0; i < Min(n, known); i++)
 			there += ahead[skipped + i];
@@ -256,11 +312,16 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 		if (run.end < load->blocks.end)
 			continue;
 
-		left = known > n ? known - n : 0;
+		window = blocks_ahead();
+		if (known > n)
+		{
+			left = Min(known - n, window / step);
+			memmove(ahead, ahead + skipped + n, left);
+		}
 		next += n * step;
-		memmove(ahead, ahead + skipped + known - left, left);
-		ask_kernel(locator, next + left * step, next + AHEAD_BLOCKS, step, ahead + left);
+		ask_kernel(locator, next + left * step, next + window, step, ahead + left);
 		ahead_first = next;
+		ahead_end = next + window;
 		ahead_step = step;
 		ahead_locator = locator;
 	}

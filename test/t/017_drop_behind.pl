@@ -68,17 +68,76 @@ sub read_half
 	return;
 }
 
-# A library in which mincore() finds nothing, if there is a compiler.
+# A library for LD_PRELOAD, if there is a compiler.
+sub library
+{
+	my ($name, $source) = @_;
+	my $path = PostgreSQL::Test::Utils::tempdir() . "/$name";
+
+	open my $file, '>', "$path.c" or die "$path.c: $!";
+	print $file $source;
+	close $file;
+	return system('cc', '-shared', '-fPIC', '-o', "$path.so", "$path.c") == 0 ? "$path.so" : undef;
+}
+
+# In it mincore() finds nothing.
 sub blind_mincore
 {
-	my $name = PostgreSQL::Test::Utils::tempdir() . '/blind';
+	return library('blind', <<'END');
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int mincore(void *start, size_t length, unsigned char *pages)
+{
+	(void) start;
+	memset(pages, 0, (length - 1) / sysconf(_SC_PAGESIZE) + 1);
+	return 0;
+}
+END
+}
 
-	open my $source, '>', "$name.c" or die "$name.c: $!";
-	print $source "#include <string.h>\n#include <sys/mman.h>\n#include <unistd.h>\n",
-		"int mincore(void *start, size_t length, unsigned char *pages)\n",
-		"{ (void) start; memset(pages, 0, (length - 1) / sysconf(_SC_PAGESIZE) + 1); return 0; }\n";
-	close $source;
-	return system('cc', '-shared', '-fPIC', '-o', "$name.so", "$name.c") == 0 ? "$name.so" : undef;
+# It counts calls of mincore() in a file, a byte each, and says how far the kernel
+# reads ahead.
+sub counted_mincore
+{
+	my ($calls, $read_ahead) = @_;
+
+	return library('counted', <<"END");
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int mincore(void *start, size_t length, unsigned char *pages)
+{
+	int file = open("$calls", O_WRONLY | O_CREAT | O_APPEND, 0600);
+	if (write(file, "", 1) != 1)
+		return -1;
+	close(file);
+	return syscall(SYS_mincore, start, length, pages);
+}
+static FILE *other(const char *name, const char *path, const char *mode)
+{
+	FILE *(*real)(const char *, const char *) = (FILE *(*)(const char *, const char *)) dlsym(RTLD_NEXT, name);
+	return real(strncmp(path, "/sys/", 5) == 0 ? "$read_ahead" : path, mode);
+}
+FILE *fopen(const char *path, const char *mode) { return other("fopen", path, mode); }
+FILE *fopen64(const char *path, const char *mode) { return other("fopen64", path, mode); }
+END
+}
+
+sub start_with
+{
+	my ($library) = @_;
+
+	$node->stop;
+	local $ENV{LD_PRELOAD} = join ':', grep { $_ } $ENV{LD_PRELOAD}, $library;
+	$node->start;
+	ok(abm_serves($node, 'u'), 'the worker serves');
+	return;
 }
 
 sub forget
@@ -93,14 +152,20 @@ sub begin
 	return;
 }
 
-# Of t nothing is in shared buffers when it begins: a chunk that is found there is
-# not loaded, and what the kernel reads ahead of it, 8 MB or so, not dropped.
+# Of t nothing is in shared buffers then: a chunk that is found there is not
+# loaded, and what the kernel reads ahead of it, 8 MB or so, not dropped.
+sub evict
+{
+	poll($node, q(SELECT pg_prewarm('u') > 0 AND NOT EXISTS
+		(SELECT FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('t')))) or die 't stays in shared buffers';
+	return;
+}
+
 sub scan
 {
 	my $before = stat_sum($node, 'blocks_read');
 
-	poll($node, q(SELECT pg_prewarm('u') > 0 AND NOT EXISTS
-		(SELECT FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('t')))) or die 't stays in shared buffers';
+	evict();
 	is(sql($node, 'SELECT count(*) FROM t'), '100000', "$_[0]: a scan");
 	cmp_ok((stat_sum($node, 'blocks_read') - $before) * 8192, '>', 0.9 * $size, "$_[0]: the worker has loaded it");
 	return;
@@ -164,18 +229,32 @@ SKIP:
 	nothing_left($node, 'after that', 't');
 
 	# A file system that has a cache of its own, and does not say what is there.
-	my $library = blind_mincore() or skip 'there is no compiler', 10;
-	$node->stop;
-	{
-		local $ENV{LD_PRELOAD} = join ':', grep { $_ } $ENV{LD_PRELOAD}, $library;
-		$node->start;
-	}
-	ok(abm_serves($node, 'u'), 'the worker serves');
+	my $library = blind_mincore() or skip 'there is no compiler', 15;
+	start_with($library);
 	foreach my $time (qw(first second third))
 	{
 		forget();
 		scan("auto, the kernel cannot tell, the $time time");
 		cmp_ok(missing(), '<', 0.5, 'auto: all is kept where nobody can tell what is there');
+	}
+
+	# Behind a load only so much is looked up as the kernel may read ahead.
+	my $path = PostgreSQL::Test::Utils::tempdir();
+	$library = counted_mincore("$path/calls", "$path/read_ahead") or die 'there is no compiler any more';
+	append_to_file("$path/calls", '');
+	start_with($library);
+	foreach my $kilobytes (8192, 128)
+	{
+		unlink "$path/read_ahead";
+		append_to_file("$path/read_ahead", "$kilobytes\n");
+		nothing_left($node, "read-ahead of $kilobytes kB", 't');
+		evict();
+		my $loads = stat_sum($node, 'chunks_loaded');
+		my $calls = -s "$path/calls";
+		sql($node, q(SELECT count(*) FROM t WHERE ctid < '(100,0)'));
+		$calls = (-s "$path/calls") - $calls;
+		is(stat_sum($node, 'chunks_loaded') - $loads, 2, "read-ahead of $kilobytes kB: two chunks are loaded");
+		cmp_ok($calls, $kilobytes == 128 ? '<' : '>', 200, "read-ahead of $kilobytes kB: looked up $calls times");
 	}
 }
 
