@@ -14,7 +14,7 @@ END
 $$;
 
 CREATE FUNCTION cscan_scans(
-	OUT pid integer, OUT datid oid, OUT relid oid, OUT policy text,
+	OUT pid integer, OUT datid oid, OUT relid oid, OUT policy text, OUT tables integer,
 	OUT chunks_total integer, OUT chunks_done integer, OUT chunks_available integer,
 	OUT blocked_since timestamptz, OUT ranges int8multirange)
 RETURNS SETOF record

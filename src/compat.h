@@ -30,8 +30,10 @@
 #include "storage/fd.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
+#include "storage/shmem.h"
 #include "storage/smgr.h"
 #include "tcop/tcopprot.h"
+#include "utils/hsearch.h"
 #include "utils/rel.h"
 #include "utils/wait_event.h"
 
@@ -482,6 +484,17 @@ cscan_plan_query(Query *query, const char *string)
 	return pg_plan_query(query, string, CURSOR_OPT_PARALLEL_OK, NULL, NULL);
 #else
 	return pg_plan_query(query, string, CURSOR_OPT_PARALLEL_OK, NULL);
+#endif
+}
+
+/* 19: one size */
+static inline HTAB *
+cscan_shmem_hash(const char *name, int size, HASHCTL *info)
+{
+#if PG_VERSION_NUM >= 190000
+	return ShmemInitHash(name, size, info, HASH_ELEM | HASH_BLOBS);
+#else
+	return ShmemInitHash(name, size, size, info, HASH_ELEM | HASH_BLOBS | HASH_FIXED_SIZE);
 #endif
 }
 

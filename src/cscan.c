@@ -37,6 +37,7 @@ double		cscan_buffer_share = 0.5;
 int			cscan_drop_behind = DEFAULT_DROP_BEHIND;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
+int			cscan_max_tables = 8192;
 double		cscan_page_cost = 0.5;
 int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
@@ -44,11 +45,9 @@ bool		cscan_debug_small_scans = false;
 bool		cscan_preloaded = false;
 
 static const struct config_enum_entry policy_options[] = {
-	{"normal", CSCAN_POLICY_NORMAL, false},
-	{"attach", CSCAN_POLICY_ATTACH, false},
-	{"elevator", CSCAN_POLICY_ELEVATOR, false},
-	{"relevance", CSCAN_POLICY_RELEVANCE, false},
-	{"demand", CSCAN_POLICY_DEMAND, false},
+#define POLICY_OPTION(id, name) {#name, CSCAN_POLICY_##id, false},
+	CSCAN_POLICIES(POLICY_OPTION)
+#undef POLICY_OPTION
 	{NULL, 0, false}
 };
 
@@ -191,6 +190,14 @@ define_server_settings(void)
 							PGC_POSTMASTER,
 							0,
 							NULL, NULL, NULL);
+	DefineCustomIntVariable("cscan.max_tables",
+							"Sets how many tables can be scanned cooperatively at one time.",
+							"Each partition counts. A query that would need more runs as plain scans.",
+							&cscan_max_tables,
+							8192, 16, 1048576,
+							PGC_POSTMASTER,
+							0,
+							NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.debug_take_ahead",
 							"Sets how many chunks a scan takes at once at least, where it finds them in memory, for tests.",
 							NULL,
@@ -228,7 +235,9 @@ _PG_init(void)
 	cscan_preloaded = true;
 	cscan_shared_init();
 	cscan_lock_init();
+	cscan_tables_init();
 	cscan_registry_init();
 	cscan_planner_init();
+	cscan_family_init();
 	cscan_abm_init();
 }

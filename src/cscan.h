@@ -34,6 +34,7 @@ extern double cscan_buffer_share;
 extern int	cscan_drop_behind;	/* a CScanDropBehind */
 extern int	cscan_min_table_size;	/* kB, or -1 */
 extern int	cscan_max_scans;
+extern int	cscan_max_tables;
 extern double cscan_page_cost;
 extern int	cscan_time_slice;	/* ms; 0: as it is */
 extern int	cscan_debug_take_ahead; /* chunks */
@@ -47,9 +48,11 @@ extern void cscan_require_preload(void);
 
 extern void cscan_shared_init(void);
 extern void cscan_lock_init(void);
+extern void cscan_tables_init(void);
 extern void cscan_registry_init(void);
 extern void cscan_abm_init(void);
 extern void cscan_exec_init(void);
 extern void cscan_planner_init(void);
+extern void cscan_family_init(void);
 
 #endif							/* CSCAN_H */

@@ -17,6 +17,7 @@ from .limits import MB
 from .progress import say, span
 from .report import Report, full_name
 from .results import Results
+from .streams import databases
 from .testbed import SMALLEST_CACHE, Rig, Settings, usual_buffers, usual_chunk
 from .workload import VARIANTS, Answers
 
@@ -191,7 +192,7 @@ def bench_major(a, major, tasks, estimate, answers, report, results):
                                 a.chunk_size), answers)
     try:
         report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version').removeprefix('postgres (PostgreSQL) ')
-        for database in dict.fromkeys(point(name, label).database for _, name, label, _ in tasks):
+        for database in dict.fromkeys(database for task in tasks for database in databases(point(*task[1:3]), estimate.left[task])):
             facts = data.load(cluster, database)
             report.facts[f'lineitem of {database}'] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
         report.facts[f'I/O of {major}'] = rig.describe_io()

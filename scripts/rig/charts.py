@@ -9,7 +9,7 @@ from pathlib import Path
 from .experiments import EXPERIMENTS, point
 from .progress import say
 from .report import PBM_PUBLISHED, GB, MB
-from .workload import POLICIES
+from .workload import POLICIES, VARIANTS
 
 # Okabe and Ito's colours, which everybody can tell apart.
 COLOURS = {'postgres': '#555555', 'brin': '#999999', 'relevance': '#0072B2', 'elevator': '#E69F00', 'attach': '#009E73', 'normal': '#D55E00',
@@ -19,7 +19,8 @@ MARKS = {'postgres': 's', 'brin': 'D', 'relevance': 'o', 'elevator': '^', 'attac
 
 
 def colour(variant):
-    return COLOURS.get(variant, OTHER)
+    """On partitions a policy has the colour that it has on one table."""
+    return COLOURS.get(variant.split('-')[0] if VARIANTS[variant].database else variant, OTHER)
 
 
 class Picture:
@@ -189,6 +190,17 @@ def transactions(plot, report, major, name, places):
     return picture
 
 
+def partitions(plot, report, major, name, places):
+    """A row for each case: what streams took and read, or what a query in memory took."""
+    streams = (('stream', 'time a stream s', 1), ('bytes', 'read GB', GB), ('cpu', 'CPU s', 1))
+    memory = (('count', 'count(*) ms', 0.001), ('planning', 'planning ms', 0.001), ('start', 'one of 1,500 left ms', 0.001))
+    picture = Picture(plot, report, major, name, len(places), 3)
+    for row, (place, variants) in enumerate(places.items()):
+        for axes, (measure, title, unit) in zip(picture.axes[row], memory if place == 'memory' else streams):
+            picture.bars(axes, place, variants, measure, f'{place}: {title}', unit)
+    return picture
+
+
 STREAMS = bars_of((('stream', 'time a stream s', 1), ('normal', 'normalised latency', 1), ('bytes', 'read GB', GB)))
 
 CHARTS = {
@@ -197,7 +209,7 @@ CHARTS = {
     'figure7': lines_of((('mean', 'mean latency s', 1),), 'queries at one time', logarithmic=True),
     'figure8': lines_of((('scheduling', 'scheduling ms', 0.001), ('scheduling share', 'share of all latencies %', 0.01)), 'chunks',
                         logarithmic=True, by_variant=False),
-    'siscan': staggered, 'pbm': read_per_byte,
+    'siscan': staggered, 'pbm': read_per_byte, 'partitions': partitions,
     'overload': bars_of((('throughput', 'queries served a second', 1), ('p50', 'P50 s', 1), ('p95', 'P95 s', 1), ('p99', 'P99 s', 1))),
     'oltp': transactions, 'load-rate': bars_of((('rate', 'MB/s', MB),)),
 }

@@ -2,12 +2,16 @@
 
     cscan    lineitem alone, in the order of its key, with no index on it
     tpch     all eight tables with keys and indexes, lineitem in the order of l_shipdate
+    months, years, members
+             the same rows of lineitem, in the same order, in partitions: 84 by month, the same below seven by year, and 1,500 of equal size (at scale 1; fewer at smaller ones)
+    resident no lineitem: table "resident", 1,500 partitions of 1 MB at every scale
 
     load(cluster, database)    the database is there, as its SQL says, and frozen, analysed and checkpointed; returns what is known of it: scale,
-                               bytes and rows of lineitem, days: its part i of 100 of equal size is [days[i], days[i + 1]), and where a day begins in
-                               the table, as (block, place in the block): places[i] for days[i]
+                               bytes and rows of lineitem, whether its partitions are named after years and months, days: its part i of 100 of equal size is [days[i], days[i + 1]), and where a day begins in
+                               the table, as (block, place in the block): places[i] for days[i], unless it is partitioned
     blocks_of(facts, begin, end, step)
                                the blocks of what lies between two percents, as an index sees them that knows so many blocks as one
+    load_resident(cluster)     database "resident" is there; returns the bytes of its table
     load_pgbench(cluster, scale)
                                a new database "pgbench" with pgbench's own tables; the server must be running
     load_hot(cluster)          table "hot": the first 400 MB or so of lineitem; the server must be running; returns its bytes
@@ -20,7 +24,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from .cluster import USER, Failure
+from .cluster import DATABASE, USER, Failure
 from .progress import note, say
 
 MB = 1024 * 1024
@@ -28,12 +32,18 @@ HOT = 400 * MB
 ORDER_KEYS = 6_000_000      # the largest of scale 1
 TPCH = 'tpch'
 PGBENCH = 'pgbench'
+LARGEST_FAMILY = 1500       # partitions of database "members" at scale 1; smaller scales have fewer of the same size
+MONTHS, YEARS, MEMBERS = 'months', 'years', 'members'
+RESIDENT = 'resident'
 SQL = Path(__file__).parent / 'tpch'
+AFTER = {TPCH: 'indexes.sql', **{name: f'{name}.sql' for name in (MONTHS, YEARS, MEMBERS)}}    # what follows the loading
+MANY_LOCKS = {'max_locks_per_transaction': 1024}    # for 16 queries of 1,500 partitions
 
 LOADING = {'fsync': 'off', 'wal_level': 'minimal', 'max_wal_senders': 0, 'max_wal_size': '8GB', 'shared_buffers': '128MB',
-           'maintenance_work_mem': '256MB'}
+           'maintenance_work_mem': '256MB', **MANY_LOCKS}
 
-FACTS = '''SELECT count(*), pg_relation_size('lineitem'),
+FACTS = '''SELECT count(*), coalesce((SELECT sum(pg_relation_size(relid))::bigint FROM pg_partition_tree('lineitem')), pg_relation_size('lineitem')),
+        to_regclass('lineitem_1992') IS NOT NULL,
         (percentile_disc(ARRAY(SELECT part / 100.0::float8 FROM generate_series(0, 99) part)) WITHIN GROUP (ORDER BY l_shipdate)
          || (max(l_shipdate) + 1))::text[]
     FROM lineitem'''
@@ -59,8 +69,9 @@ def load(cluster, database):
                 connection.execute(f'CREATE DATABASE {database}')
             with cluster.connect(dbname=database) as connection:
                 fill(connection, database, cluster.scale)
-                facts = dict(zip(('rows', 'bytes', 'days'), connection.execute(FACTS).fetchone()), scale=cluster.scale, sql=checksum(database))
-                facts['places'] = [json.loads(f'[{place[1:-1]}]') for place in connection.execute(PLACES, [facts['days']]).fetchone()[0]]
+                facts = dict(zip(('rows', 'bytes', 'named', 'days'), connection.execute(FACTS).fetchone()), scale=cluster.scale, sql=checksum(database))
+                if database in (DATABASE, TPCH):
+                    facts['places'] = [json.loads(f'[{place[1:-1]}]') for place in connection.execute(PLACES, [facts['days']]).fetchone()[0]]
         finally:
             cluster.stop()
         os.sync()                               # the load did not sync, and only clean pages leave the page cache
@@ -72,7 +83,7 @@ def load(cluster, database):
 
 def checksum(database):
     """Of the SQL that a database is made by, and of what is known of it: where that has changed it is made anew."""
-    return zlib.crc32((FACTS + PLACES).encode() + b''.join((SQL / name).read_bytes() for name in ('tables.sql', 'indexes.sql')[:1 + (database == TPCH)]))
+    return zlib.crc32((FACTS + PLACES).encode() + b''.join((SQL / name).read_bytes() for name in ('tables.sql', AFTER.get(database)) if name))
 
 
 def blocks_of(facts, begin, end, step=1):
@@ -88,9 +99,10 @@ def fill(connection, database, scale):
             if database == TPCH or table == 'lineitem':
                 connection.execute(definition)
                 copy_rows(connection, table, scale)
-    if database == TPCH:
-        note('making indexes')
-        connection.execute((SQL / 'indexes.sql').read_text())
+    if database in AFTER:
+        note('making partitions' if database != TPCH else 'making indexes')
+        members = max(2, round(LARGEST_FAMILY * min(1.0, scale)))
+        connection.execute((SQL / AFTER[database]).read_text().replace(':members', str(members)))
     connection.execute('VACUUM (FREEZE, ANALYZE)')
     connection.execute('CHECKPOINT')
 
@@ -114,6 +126,30 @@ def load_pgbench(cluster, scale):
     cluster.run('env', f'PGHOST={cluster.inside}', f'PGUSER={USER}', 'pgbench', '-i', '-q', '-s', scale, PGBENCH)
     with cluster.connect(dbname=PGBENCH) as connection:
         connection.execute('CHECKPOINT')
+
+
+def load_resident(cluster):
+    """The server does not run."""
+    text = (SQL / 'resident.sql').read_text()
+    known = json.loads(cluster.loaded.read_text()) if cluster.loaded.exists() else {}
+    if known.get(RESIDENT, {}).get('sql') != zlib.crc32(text.encode()):
+        say(f'PostgreSQL {cluster.major}: making 1,500 partitions of 1 MB in database {RESIDENT}')
+        cluster.start(LOADING)
+        try:
+            with cluster.connect(dbname='postgres') as connection:
+                connection.execute(f'DROP DATABASE IF EXISTS {RESIDENT}')
+                connection.execute(f'CREATE DATABASE {RESIDENT}')
+            with cluster.connect(dbname=RESIDENT) as connection:
+                connection.execute(text)
+                connection.execute('VACUUM (FREEZE, ANALYZE)')
+                connection.execute('CHECKPOINT')
+                size = connection.execute("SELECT sum(pg_relation_size(relid))::bigint FROM pg_partition_tree('resident')").fetchone()[0]
+        finally:
+            cluster.stop()
+        os.sync()
+        known[RESIDENT] = {'bytes': size, 'sql': zlib.crc32(text.encode())}
+        cluster.loaded.write_text(json.dumps(known))
+    return known[RESIDENT]['bytes']
 
 
 def load_hot(cluster):

@@ -18,10 +18,11 @@ every run and for every variant.  PAPER are those of the evidence: scripts/bench
 """
 from dataclasses import dataclass
 
+from .data import MANY_LOCKS
 from .loadrate import LoadRate
 from .pgbench import Oltp, Overload
-from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm
-from .workload import POLICIES, AllQueries, FullScans, Mix, Ranges
+from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm, WarmMembers
+from .workload import POLICIES, AllQueries, FullScans, Members, Mix, Ranges
 
 
 @dataclass
@@ -72,6 +73,23 @@ PBM = {f'{count}': ordered(f'{count} streams of 8 FAST queries of 30 %', Mix(cou
 
 TABLE2 = Ranges(16, SIZES, ('FAST', 'SLOW'))
 
+
+def partitioned(about, work, variants, reference, **more):
+    """The same rows in one table and in partitions, one after the other; the variants' names say in which."""
+    return ordered(about, work, **{'variants': variants, 'free': variants, 'reference': reference, **more})
+
+
+PARTITIONS = {
+    'streams': partitioned('16 streams of 4 FAST queries of 10, 50 and 100 %', Mix(16, 4, (10, 50, 100)),
+                           ('relevance', 'relevance-84', 'relevance-1500', 'postgres-84', 'postgres-1500'), ('relevance',), server=MANY_LOCKS),
+    'leaves': partitioned('half of the streams on the parent, half on whole years and months of a sub-partitioned one', Members(16, 4, (10, 50, 100)),
+                          ('relevance', 'relevance-years', 'postgres-years'), ('relevance',)),
+    'table2': partitioned('the streams of table2', TABLE2, ('postgres-84', 'brin-84', 'relevance-84'), ('postgres-84', 'brin-84')),
+    'workers': partitioned('four FAST scans of all of it, without and with two parallel workers each', Ranges(4, (100,)),
+                           ('relevance-84', 'relevance-workers-84'), ('relevance-84',), free=(), memory=3 * PER_BACKEND),
+    'memory': WarmMembers('one query of 1,500 partitions of 1 MB in shared buffers, CScan forced', variants=('postgres', 'relevance')),
+}
+
 EXPERIMENTS = {
     'alone': Alone('each query alone and cold, what latencies are normalised by'),
     'costs': Costs('CPU time for a block, in memory and where it has to be loaded: what scripts/simulate has to know'),
@@ -92,6 +110,7 @@ EXPERIMENTS = {
     'oltp': Sweep("pgbench's own workload alone and beside scans",
                   {'alone': Oltp('alone', scans=0, variants=('postgres',)), 'beside': Oltp('beside four scans', variants=('postgres', 'relevance'))},
                   ('alone', 'beside')),
+    'partitions': Sweep('lineitem in one table, in 84 and in 1,500 partitions (fewer where the scale is below 1), and sub-partitioned; 1,500 partitions in memory', PARTITIONS, ('streams',)),
     'load-rate': LoadRate('count(*) of a cold table without a limit, beside fio'),
     'fast10': Streams('ten FAST scans, started 1 s apart', FullScans('F' * 10)),
     'mix10': Streams('five FAST and five SLOW scans, started 1 s apart', FullScans('FS' * 5)),
@@ -152,6 +171,12 @@ TARGETS = {
     ('workers4', '', 'relevance-workers', 'relevance'): {'bytes': 1.2},
     ('idle4', '', 'relevance-idle', 'relevance'): {'seconds': 1.05, 'stream': 1.05},
     ('tpch4', '', 'relevance', 'postgres'): {'seconds': 0.85},
+    ('partitions', 'streams', 'relevance-84', 'relevance'): {'stream': 1.15, 'bytes': 1.15},
+    ('partitions', 'streams', 'relevance-84', 'postgres-84'): {'stream': 0.25},
+    ('partitions', 'leaves', 'relevance-years', 'relevance'): {'bytes': 1.15},
+    ('partitions', 'table2', 'relevance-84', '*'): {'stream': 0.45, 'bytes': 0.55},
+    ('partitions', 'workers', 'relevance-workers-84', 'relevance-84'): {'bytes': 1.2},
+    ('partitions', 'memory', 'relevance', 'postgres'): {'count': 1.05, 'planning': 1.2, 'start': 1.05},
 }
 
 

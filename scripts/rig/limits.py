@@ -12,6 +12,8 @@ Invariant: only processes that are started through wrap() are in the group, and 
     limit.kind, limit.why                        'cgroup v1', 'cgroup v2' or 'none', and in the last case the reason
     limit.wrap(argv)                             the command that runs argv inside the group
     limit.apply(bandwidth, memory)               bytes a second and bytes, None: no limit
+    limit.apply_memory(memory)                   the latter alone
+    limit.anonymous()                            bytes that are neither page cache nor shared memory, None if unknown
     limit.bytes_read()                           bytes read from the disk so far by the group (no group: by the machine)
     limit.requests()                             read requests so far, in the same way
     limit.cpu()                                  seconds of CPU that the group has used, None if unknown
@@ -123,6 +125,9 @@ class NoLimit:
     def page_cache(self):
         return None
 
+    def anonymous(self):
+        return None
+
     def processes(self):
         return []
 
@@ -189,6 +194,9 @@ class GroupV1(Group):
 
     def apply(self, bandwidth, memory):
         write(self.blkio / 'blkio.throttle.read_bps_device', f'{self.disk} {int(bandwidth or 0)}')
+        self.apply_memory(memory)
+
+    def apply_memory(self, memory):
         write(self.memory / 'memory.limit_in_bytes', str(int(memory or UNLIMITED_V1)))
 
     def reads(self, name):
@@ -207,6 +215,9 @@ class GroupV1(Group):
     def page_cache(self):
         stat = self.memory_stat()
         return stat['cache'] - stat['shmem']
+
+    def anonymous(self):
+        return self.memory_stat()['rss']
 
 
 class GroupV2(Group):
@@ -231,6 +242,9 @@ class GroupV2(Group):
 
     def apply(self, bandwidth, memory):
         write(self.group / 'io.max', f'{self.disk} rbps={int(bandwidth) if bandwidth else "max"}')
+        self.apply_memory(memory)
+
+    def apply_memory(self, memory):
         write(self.group / 'memory.max', str(int(memory) if memory else 'max'))
 
     def reads(self, name):
@@ -254,6 +268,9 @@ class GroupV2(Group):
     def page_cache(self):
         stat = self.memory_stat()
         return stat['file'] - stat['shmem']
+
+    def anonymous(self):
+        return self.memory_stat()['anon']
 
 
 def open_limit(directory):

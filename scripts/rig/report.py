@@ -11,7 +11,7 @@ import statistics
 from pathlib import Path
 
 from .experiments import BASE, EXPERIMENTS, TARGETS, AtLeast, point
-from .streams import WARM, Streams, Warm
+from .streams import Streams, Warm
 from .workload import POLICIES, VARIANTS, label
 
 GB = 1024 ** 3
@@ -90,15 +90,15 @@ class Report:
 
     def ratio(self, major, experiment, place, variant, reference, measure):
         """Of the medians, or for warm queries the median over pairs that ran next to each other."""
-        if measure in WARM and isinstance(point(experiment, place), Warm):
-            pairs = [self.pairs(major, experiment, name, measure) for name in (variant, reference)]
+        if isinstance(point(experiment, place), Warm) and measure in point(experiment, place).queries:
+            pairs = [self.pairs(major, experiment, place, name, measure) for name in (variant, reference)]
             ratios = [mine / theirs for mine, theirs in zip(*pairs)]
             return statistics.median(ratios) if ratios else None
         mine, theirs = (self.median(major, experiment, place, name, measure) for name in (variant, reference))
         return mine / theirs if mine is not None and theirs else None
 
-    def pairs(self, major, experiment, variant, query):
-        return [seconds for row in self.of(major, experiment, '', variant) for seconds in row['pairs'][query]]
+    def pairs(self, major, experiment, place, variant, query):
+        return [seconds for row in self.of(major, experiment, place, variant) for seconds in row['pairs'][query]]
 
     def cases(self, kind=object):
         """(major, experiment, point, [variants]) in the order of the first rows and of VARIANTS, for one kind of experiment."""
@@ -168,14 +168,14 @@ class Report:
     def warm_table(self):
         head = ['PostgreSQL', 'experiment', 'query', 'scans', 'median ms', 'pairs', 'x', 'middle half']
         rows = []
-        for major, experiment, _, variants in self.cases(Warm):
-            for query in WARM:
-                theirs = self.pairs(major, experiment, 'postgres', query)
+        for major, experiment, place, variants in self.cases(Warm):
+            for query in point(experiment, place).queries:
+                theirs = self.pairs(major, experiment, place, 'postgres', query)
                 for variant in variants:
-                    mine = self.pairs(major, experiment, variant, query)
+                    mine = self.pairs(major, experiment, place, variant, query)
                     ratios = [a / b for a, b in zip(mine, theirs)]
                     quarters = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else None
-                    rows.append([major, experiment, query, variant, f'{1000 * statistics.median(mine):.1f}', len(mine),
+                    rows.append([major, full_name(experiment, place), query, variant, f'{1000 * statistics.median(mine):.1f}', len(mine),
                                  f'{statistics.median(ratios):.3f}' if ratios else '-',
                                  f'{quarters[0]:.3f}..{quarters[2]:.3f}' if quarters else '-'])
         return table(head, rows) if rows else ''

@@ -9,6 +9,9 @@ An experiment, or each point of one, is an object with
 
     Streams     streams of queries at one time         Alone    each query alone, cold: what latencies are normalised by
     Warm        queries on a table in shared buffers   Costs    CPU time for a block
+    WarmMembers the same on a table of 1,500 partitions
+
+    databases(one, variants)        what data.load() has to have loaded for it
 
 A row of Streams says what was asked of which server, so that the simulator can be asked the same (simulate.py): "queries" has
 for each stream [kind, percent, first block, the one behind the last] of each query, "server" what it may use.
@@ -19,14 +22,14 @@ import random
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import data
 from .cluster import DATABASE
 from .limits import MB, USUAL_PACE, pace, scheduled, slices, time_reads
 from .progress import note, say
 from .seeks import Seeks
-from .testbed import BLOCK, MANAGER, Reads, Watch
+from .testbed import BLOCK, MANAGER, CacheLimit, Reads, Watch
 from .trace import loads
 from .workload import POLICIES, VARIANTS, check_plan, query, run_streams, side_by_side, span_of
 
@@ -59,6 +62,7 @@ class Streams:
     buffers: float | None = None    # shared_buffers as a share of the table; None: as the settings say
     pool: float | None = None       # cscan's share of them as a share of the table
     chunks: int | None = None       # of the table
+    server: dict = field(default_factory=dict)  # settings of the server
     traced: bool = False        # with each load's time and chunk, and queries explained
     seeks: bool = False         # are the disk's seeks counted?
     panel: str = ''             # of a chart, and where in it:
@@ -83,27 +87,31 @@ class Streams:
 
     def measure(self, rig, variants, run, place):
         bandwidth = rig.settings.bandwidth if self.limited else None
-        facts = data.load(rig.cluster, self.database)
         for name in variants:
             variant = VARIANTS[name]
+            database = variant.database or self.database
+            facts = data.load(rig.cluster, database)
             plan = '' if name in self.free else variant.plan
             streams = self.work.streams(facts, random.Random(rig.settings.seed))
             more = rig.chunks(max(64, facts['bytes'] // self.chunks // 1024) if self.chunks else None) if self.stretch else {}
+            more.update(self.server)
             trace = rig.cluster.data / TRACE if self.traced and variant.policy else None
             if trace:
                 trace.unlink(missing_ok=True)           # the server wants to make it
                 more['cscan.trace'] = TRACE
-            rig.start(self.shared_buffers(rig, facts['bytes']), bandwidth,
-                      rig.settings.page_cache + len(streams) * self.memory + variant.idle * PER_BACKEND,
+            shared = rig.start(self.shared_buffers(rig, facts['bytes']), bandwidth,
+                      rig.settings.page_cache + len(streams) * (self.memory + variant.memory) + variant.idle * PER_BACKEND,
                       max_connections=50 + variant.idle, **more)
-            rig.prepare(self.database, variant.hidden)
+            rig.prepare(database, variant.hidden)
             delay = self.delay * (rig.cluster.scale if self.stretch else 1)
             server = {**rig.describe(), 'bandwidth': bandwidth, 'delay': delay, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count()}
             with contextlib.ExitStack() as stack:
                 seeks = stack.enter_context(Seeks(rig.limit.disk)) if self.seeks else None
+                cache = stack.enter_context(CacheLimit(rig.limit, shared + rig.settings.page_cache)) if variant.memory and shared else None
                 watch = stack.enter_context(Watch(rig.cluster.major, name, rig.limit, seeks))
-                reads = stack.enter_context(Reads(rig.cluster, self.database, variant.policy))
-                result = run_streams(rig.cluster, self.database, name, plan, streams, delay, rig.settings.timeout, at_start=watch.begin,
+                reads = stack.enter_context(Reads(rig.cluster, database, variant.policy))
+                result = run_streams(rig.cluster, database, name, plan, streams, delay, rig.settings.timeout,
+                                     at_start=lambda: (cache and cache.begin(), watch.begin()),  # noqa: B023
                                      chunk=rig.chunk_blocks() if self.traced else None)
             if seeks and seeks.why:
                 say(f'seeks are not counted: {seeks.why}')
@@ -128,13 +136,17 @@ class Streams:
 
 
 def asked(query, plan, facts):
-    """The blocks of a query of lineitem, which its plan makes a bitmap of, or not; None of others."""
-    if query.kind not in CPU:
+    """The blocks of a query of lineitem, which its plan makes a bitmap of, or not; None of others, and where it is partitioned."""
+    if query.kind not in CPU or 'places' not in facts:
         return None
     first, end = 0, facts['bytes'] // BLOCK
     if query.begin is not None and 'lineitem_shipdate' in plan:
         first, end = data.blocks_of(facts, query.begin, query.begin + query.size, data.BRIN_BLOCKS if '_brin' in plan else 1)
     return [query.kind, query.size, first, end]
+
+
+def databases(one, variants):
+    return dict.fromkeys(VARIANTS[name].database or one.database for name in variants)
 
 
 @dataclass
@@ -261,40 +273,54 @@ class Warm:
 
     It is fresh every run, so that the place of the buffers in memory differs from run to run, too.
     """
+    queries = WARM              # name -> SQL
     about: str
     rounds: int = 10            # for each run asked for
     repeat: int = 1
     variants: tuple = DEFAULTS
     reference: tuple = ('postgres',)
     database: str = DATABASE
+    where = DATABASE            # its table is, which data.load() does not know
 
     def guess(self, table, bandwidth):
         return 3 + self.rounds * 2.0
 
-    def measure(self, rig, variants, run, place):
+    def start(self, rig):
         rig.start(128 * MB, None, None)
         hot = data.load_hot(rig.cluster)
         rig.start(max(1024 * MB, hot * 5 // 2), None, None)
-        rows = {variant: {'variant': variant, 'pairs': {name: [] for name in WARM}} for variant in variants}
+
+    def load(self, session):
+        session.execute("SELECT pg_prewarm('hot')")
+
+    def prepare(self, session, variant, rig):
+        for sql in self.queries.values():
+            check_plan(session, sql, variant, VARIANTS[variant].plan)
+            rig.answers.check(f'{variant} on {rig.cluster.major}', [(sql, session.execute(sql).fetchall())])
+
+    def time(self, session, name):
+        start = time.perf_counter()
+        session.execute(self.queries[name]).fetchall()
+        return time.perf_counter() - start
+
+    def measure(self, rig, variants, run, place):
+        self.start(rig)
+        rows = {variant: {'variant': variant, 'pairs': {name: [] for name in self.queries}} for variant in variants}
         sessions = {}
         for variant in variants:
             forced = {'cscan.min_table_size': 0} if rig.cscan else {}
-            sessions[variant] = rig.cluster.connect(**VARIANTS[variant].settings, **forced, statement_timeout=f'{rig.settings.timeout}s')
+            sessions[variant] = rig.cluster.connect(self.where, **VARIANTS[variant].settings, **forced, statement_timeout=f'{rig.settings.timeout}s')
         some = sessions[variants[0]]
         some.execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
-        some.execute("SELECT pg_prewarm('hot')")
+        self.load(some)
         for variant, session in sessions.items():
-            for sql in WARM.values():
-                check_plan(session, sql, variant, VARIANTS[variant].plan)
-                rig.answers.check(f'{variant} on {rig.cluster.major}', [(sql, session.execute(sql).fetchall())])
+            self.prepare(session, variant, rig)
         read, order = rig.limit.bytes_read(), rig.random(*place, run, 'order')
         for number in range(self.rounds):
             note(f'PostgreSQL {rig.cluster.major}, warm: round {number + 1} of {self.rounds}')
-            for name, sql in WARM.items():
+            for name in self.queries:
                 for variant in order.sample(variants, len(variants)):
-                    start = time.perf_counter()
-                    sessions[variant].execute(sql).fetchall()
-                    rows[variant]['pairs'][name].append(time.perf_counter() - start)
+                    rows[variant]['pairs'][name].append(self.time(sessions[variant], name))
         read = (rig.limit.bytes_read() or 0) - (read or 0)
         for session in sessions.values():
             session.close()
@@ -304,3 +330,42 @@ class Warm:
                 row[name] = statistics.median(seconds)
             row['bytes'] = read
             yield row
+
+
+ONE_MEMBER = 'SELECT count(*) FROM resident WHERE member = $1'
+MEMBERS = {
+    'count': 'SELECT count(*) FROM resident',
+    'planning': 'EXPLAIN (SUMMARY, FORMAT JSON) SELECT count(*) FROM resident',
+    'start': 'EXECUTE one_member(750)',             # of 1 MB
+    'start, one row': 'EXECUTE one_member(0)',
+}
+
+
+@dataclass
+class WarmMembers(Warm):
+    """Execution with 1,500 partitions of 1 MB, planning alone, and execution of a generic plan that run-time pruning leaves one partition of."""
+    queries = MEMBERS
+    where = data.RESIDENT
+
+    def guess(self, table, bandwidth):
+        return 10 + self.rounds * 2.5
+
+    def start(self, rig):
+        rig.cluster.stop()
+        rig.start(data.load_resident(rig.cluster) * 5 // 2, None, None, **data.MANY_LOCKS)
+
+    def load(self, session):
+        session.execute("SELECT sum(pg_prewarm(relid)) FROM pg_partition_tree('resident') WHERE isleaf")
+
+    def prepare(self, session, variant, rig):
+        session.execute('SET plan_cache_mode = force_generic_plan')
+        session.execute(f'PREPARE one_member(integer) AS {ONE_MEMBER}')
+        for name, sql in self.queries.items():
+            if name != 'planning':
+                check_plan(session, sql, variant, VARIANTS[variant].plan)
+                rig.answers.check(f'{variant} on {rig.cluster.major}', [(sql, session.execute(sql).fetchall())])
+
+    def time(self, session, name):
+        if name == 'planning':
+            return session.execute(self.queries[name]).fetchone()[0][0]['Planning Time'] / 1000
+        return super().time(session, name)

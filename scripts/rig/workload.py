@@ -3,8 +3,8 @@
 A stream is a list of queries that one connection runs one after the other; stream i starts i * delay seconds after the
 first.  All connections are open, and all plans have been looked at, before the clock starts.
 
-    Query                            kind, SQL, and the percent of the table that it scans if it is a range
-    FullScans, Ranges, Mix, AllQueries
+    Query                            kind, SQL, the percent of the table that it scans if it is a range, and the table that it names
+    FullScans, Ranges, Mix, Members, AllQueries
                                      kinds of work: .database, .count streams that read .volume times lineitem or so, a share
                                      .slow of it by SLOW queries, and .streams(facts, random), with what is known of the
                                      database (see data.py)
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .cluster import DATABASE, Failure
-from .data import SQL, TPCH
+from .data import MB, MEMBERS, MONTHS, SQL, TPCH, YEARS
 
 # TPC-H Q6 and Q1.
 TEMPLATES = {
@@ -46,6 +46,12 @@ class Query(NamedTuple):
     sql: str
     size: int | None = None     # percent of the table, and where they begin
     begin: int | None = None
+    table: str = 'lineitem'
+
+    @property
+    def question(self):
+        """The same of lineitem, where it asks one of its partitions."""
+        return self.sql.replace(f'FROM {self.table}', 'FROM lineitem', 1)
 
 
 def label(kind, size):
@@ -111,6 +117,36 @@ class Mix:
         return [[anywhere(*pairs.pop(), facts['days'], random) for _ in range(self.queries)] for _ in range(self.count)]
 
 
+@dataclass
+class Members:
+    """FAST streams of lineitem in the order of l_shipdate: every other one has ranges of these sizes, at any place, the others have whole years and
+    whole months in turn.  Where partitions are named after these, such a query names the partition in place of lineitem."""
+    count: int
+    queries: int                # of a stream
+    sizes: tuple                # percent of the table
+    database = TPCH
+    slow = 0
+
+    def __post_init__(self):
+        ranges = sum(self.sizes) / len(self.sizes) / 100
+        self.volume = self.count / 2 * self.queries * (ranges + (1 / 7 + 1 / 84) / 2)
+
+    def streams(self, facts, random):
+        ranges = Mix(self.count // 2, self.queries, self.sizes).streams(facts, random)
+        return [self.whole(facts, random) if number % 2 else ranges[number // 2] for number in range(self.count)]
+
+    def whole(self, facts, random):
+        parts = []
+        for number in range(self.queries):
+            year, month = random.randint(1992, 1998), random.randint(1, 12)
+            first, span, table = ((f'{year}-01-01', 'year', f'lineitem_{year}') if number % 2 == 0 else
+                                  (f'{year}-{month:02d}-01', 'month', f'lineitem_{year}_{month:02d}'))
+            where = f"l_shipdate >= date '{first}' AND l_shipdate < date '{first}' + interval '1' {span}"
+            table = table if facts['named'] else 'lineitem'
+            parts.append(Query('FAST', query('FAST', table, where), table=table))
+        return parts
+
+
 def span_of(kind, begin, end, days):
     """From begin to end percent of the ordered table."""
     where = f"l_shipdate >= date '{days[begin]}' AND l_shipdate < date '{days[end]}'"
@@ -152,6 +188,8 @@ class Variant:
     hidden: str = ''            # an index that the planner does not get to see
     extra: dict = field(default_factory=dict)
     idle: int = 0               # clients beside the streams that do not go on, see stop_in_the_middle()
+    database: str = ''          # other than the experiment's, with the same rows in partitions
+    memory: int = 0             # that a stream needs beyond others, for what it knows of them
 
     @property
     def settings(self):
@@ -166,6 +204,10 @@ WORKERS = {'max_parallel_workers_per_gather': 2, 'min_parallel_table_scan_size':
            'parallel_tuple_cost': 0}
 
 POLICIES = ('relevance', 'elevator', 'attach', 'normal')     # the paper's
+OF_PARTITIONS = (('postgres', 'Seq Scan on', '', {}), ('brin', 'Bitmap Index Scan on', '', BITMAPS),
+                 ('relevance', r'Custom Scan \(CScan\) on', 'relevance', {}))
+FEW = 5 * MB                                        # relation cache and plans of 84 partitions, as measured,
+MANY = {'postgres': 64 * MB, 'relevance': 96 * MB}  # and more than that of 1,500: the page cache does not get it (CacheLimit)
 VARIANTS = {
     'postgres': Variant('Seq Scan on'),
     'brin': Variant('Bitmap Index Scan on lineitem_shipdate_brin', extra=BITMAPS),
@@ -174,6 +216,11 @@ VARIANTS = {
     'relevance-btree': Variant('lineitem_shipdate_btree', 'relevance', hidden='lineitem_shipdate_brin'),
     'relevance-idle': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=200),
     'relevance-workers': Variant(r'(?s)Workers Planned: 2.*Parallel Custom Scan \(CScan\) on', 'relevance', extra=WORKERS),
+    **{f'{name}-84': Variant(plan, policy, extra=extra, database=MONTHS, memory=FEW) for name, plan, policy, extra in OF_PARTITIONS},
+    **{f'{name}-years': Variant(plan, policy, extra=extra, database=YEARS, memory=FEW) for name, plan, policy, extra in OF_PARTITIONS if name != 'brin'},
+    **{f'{name}-1500': Variant(plan, policy, extra=extra, database=MEMBERS, memory=MANY[name]) for name, plan, policy, extra in OF_PARTITIONS
+       if name in MANY},
+    'relevance-workers-84': Variant(r'(?s)Workers Planned: 2.*Custom Scan \(CScan\) on', 'relevance', extra=WORKERS, database=MONTHS, memory=3 * FEW),
     'pg_prewarm': Variant(''),
     'fio': Variant(''),         # no server at all: what the disk can do
 }
@@ -238,7 +285,8 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
                 ready.wait()
                 stop.wait(max(0.0, begin[0] + number * delay - time.perf_counter()))
                 first = time.perf_counter()
-                for kind, sql, size, _ in stream:
+                for one in stream:
+                    kind, sql, size = one.kind, one.sql, one.size
                     if stop.is_set():
                         return
                     start = time.perf_counter()
@@ -248,7 +296,7 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
                         result.latencies.append((kind, size, seconds, chunks_read(rows[0][0][0]['Plan'], chunk)))
                     else:
                         result.latencies.append((kind, size, seconds, None))
-                        result.answers.append((sql, rows))
+                        result.answers.append((one.question, rows))
                 result.streams.append(time.perf_counter() - first)
             except Exception as error:              # reported by the thread that waits for us
                 errors.append(error)

@@ -3,15 +3,18 @@
  * abm.h
  *		The Active Buffer Manager's parts, within its own process.
  *
- *		abm.c			the worker: start, main loop, end
+ *		abm.c			the worker's life: start, errors, end
+ *		rounds.c		its main loop
+ *		holding.c		the tables that are held: when their locks come and go
+ *		loads.c			loads in flight: start, finish, whom to wake
  *		loader.c		frames: start a load, finish it, let go
  *		page_cache.c	what is said to the kernel of a table's blocks
  *		recent.c		where the loads of a table begin again
- *		tables.c		the heavyweight locks on tables and databases
+ *		locks.c			the heavyweight locks on tables and databases
  *		neighbours.c	what other processes wait for, and which scans are stalled
  *		trace.c			a record of all that is decided
  *
- * The scheduler decides (policy/), this room does.
+ * Calls go downwards only.  The scheduler decides (policy/), this room does.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +22,29 @@
 #define CSCAN_ABM_H
 
 #include "shared/shared.h"
+
+/* abm.c */
+extern PGDLLEXPORT void cscan_abm_main(Datum arg);
+
+/* rounds.c */
+extern void cscan_rounds_run(uint32 wait_event);
+
+/* holding.c */
+extern bool cscan_holding_look_after(void);
+extern void cscan_holding_yield_waited_for(void);
+extern void cscan_holding_wake_all(void);
+extern bool cscan_holding_anything(void);
+extern void cscan_holding_reset(void);
+
+/* loads.c */
+extern void cscan_loads_init(void);
+extern void cscan_loads_run_scheduler(void);
+extern bool cscan_loads_in_flight(void);
+extern bool cscan_loads_finish(void);
+extern void cscan_loads_follow_wants(void);
+extern void cscan_loads_drop_slot(int slot);
+extern void cscan_loads_tidy(bool now);
+extern void cscan_loads_abandon(void);
 
 /* loader.c */
 extern void cscan_loader_init(void);
@@ -44,20 +70,18 @@ extern void cscan_page_cache_forget(void);
 
 /* recent.c */
 extern void cscan_recent_remember(RelFileLocator locator, BlockNumber end);
-extern uint32 cscan_recent_begin(RelFileLocator locator, uint32 chunk_blocks, BlockNumber nblocks);
+extern void cscan_recent_recall(RelFileLocator locator, int table, const CScanSpace *space);
 
-/* tables.c */
-extern void cscan_tables_init(void);
-extern bool cscan_tables_lock(int table, Oid dbid, Oid relid);
-extern void cscan_tables_unlock(int table);
-extern bool cscan_tables_waited_for(int table);
+/* locks.c */
+extern void cscan_locks_init(void);
+extern bool cscan_locks_take(int table, Oid dbid, Oid relid);
+extern void cscan_locks_release(int table);
+extern bool cscan_locks_waited_for(int table);
 
 /* neighbours.c */
 extern void cscan_neighbours_find_stalled(uint64 now);
+extern bool cscan_neighbours_lock_waiter(void);
 extern bool cscan_neighbours_pin_waiter(void);
 extern int	cscan_neighbours_replay_buffer(void);
-
-/* abm.c */
-extern PGDLLEXPORT void cscan_abm_main(Datum arg);
 
 #endif							/* CSCAN_ABM_H */

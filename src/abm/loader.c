@@ -63,10 +63,10 @@ typedef struct CScanFrames
 	ResourceOwner owner;		/* NULL: holds nothing */
 	RelFileLocator locator;
 	bool		permanent;
-	BlockNumber base;			/* the chunk's first block */
-	int			nbuffers;		/* places in use of the two arrays, which have
-								 * one for each block of the chunk */
-	int			room;			/* size of the two arrays */
+	int			nbuffers;		/* places in use of the arrays, which have one
+								 * for each block of the chunk */
+	int			room;			/* size of the arrays */
+	BlockNumber *blocks;		/* of places that are not empty */
 	Buffer	   *buffers;
 	uint8	   *states;			/* of CScanFrameState */
 
@@ -83,7 +83,7 @@ typedef struct CScanFrames
 	int			nreads;
 	int			nfinished;
 #else
-	CScanRange	run;			/* the run being read, and */
+	CScanRun	run;			/* the run being read, and */
 	BlockNumber next;			/* the next block of it */
 #endif
 } CScanFrames;
@@ -104,7 +104,7 @@ cscan_loader_init(void)
 	loader_context = AllocSetContextCreate(TopMemoryContext, "cscan loader",
 										   ALLOCSET_DEFAULT_SIZES);
 	frames = MemoryContextAllocZero(loader_context,
-									sizeof(CScanFrames) * cscan_pool.state->max_slots);
+									sizeof(CScanFrames) * cscan_pool.state->limits.max_slots);
 	cscan_keep_begin(&page_cache);
 }
 
@@ -143,6 +143,8 @@ make_room(CScanFrames *f, int nbuffers)
 	{
 		MemoryContext old = MemoryContextSwitchTo(loader_context);
 
+		f->blocks = f->blocks ? repalloc(f->blocks, sizeof(BlockNumber) * nbuffers) :
+			palloc(sizeof(BlockNumber) * nbuffers);
 		f->buffers = f->buffers ? repalloc(f->buffers, sizeof(Buffer) * nbuffers) :
 			palloc(sizeof(Buffer) * nbuffers);
 		f->states = f->states ? repalloc(f->states, nbuffers) : palloc(nbuffers);
@@ -163,7 +165,7 @@ static void
 start_reads(CScanFrames *f, bool sequential)
 {
 	SMgrRelation smgr = cscan_smgropen(f->locator);
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 #if CSCAN_HAVE_AIO
 	int			limit = Min(io_combine_limit, io_max_combine_limit);
 #else
@@ -177,7 +179,7 @@ start_reads(CScanFrames *f, bool sequential)
 		for (BlockNumber block = run.first; block < run.end;)
 		{
 			CScanRead  *read = &f->reads[f->nreads];
-			int			place = block - f->base;
+			int			place = run.place + (block - run.first);
 			int			n = 0;
 			int			ours = 0;
 
@@ -211,7 +213,10 @@ start_reads(CScanFrames *f, bool sequential)
 #endif
 			}
 			for (int i = 0; i < n; i++)
+			{
+				f->blocks[place + i] = block + i;
 				f->states[place + i] = i < ours ? CSCAN_FRAME_READ : CSCAN_FRAME_FOUND;
+			}
 			f->blocks_read += ours;
 			block += n;
 		}
@@ -252,7 +257,7 @@ forget_reads(CScanFrames *f)
 static void
 start_reads(CScanFrames *f, bool sequential)
 {
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 
 	/*
 	 * Advice is given on a whole run of blocks, which the storage manager of
@@ -266,7 +271,7 @@ start_reads(CScanFrames *f, bool sequential)
 			!cscan_in_buffers(f->locator, run.end - 1))
 			cscan_page_cache_advise(f->locator, run.first, run.end - run.first);
 	}
-	f->run.first = f->run.end = 0;
+	f->run = (CScanRun) {0, 0, 0};
 	f->next = 0;
 }
 
@@ -291,7 +296,7 @@ finish_read(CScanFrames *f)
 	for (int i = 0; i < BLOCKS_AT_ONCE && reads_left(f); i++)
 	{
 		int64		before = pgBufferUsage.shared_blks_read;
-		int			place = f->next - f->base;
+		int			place = f->run.place + (f->next - f->run.first);
 
 		/* What the table has grown into may be there in part. */
 		if (f->states[place] != CSCAN_FRAME_EMPTY)
@@ -302,6 +307,7 @@ finish_read(CScanFrames *f)
 		CSCAN_FAULT(CSCAN_FAULT_ABM_READ);
 		f->buffers[place] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM, f->next,
 													  RBM_NORMAL, f->strategy, f->permanent);
+		f->blocks[place] = f->next;
 		f->states[place] = CSCAN_FRAME_FOUND;
 		if (pgBufferUsage.shared_blks_read != before)
 		{
@@ -327,7 +333,7 @@ chunk_name(const CScanFrames *f)
 {
 	uint64		table = hash_bytes_extended((const unsigned char *) &f->locator, sizeof(f->locator), 0);
 
-	return hash_bytes_uint32_extended(f->base, table);
+	return hash_bytes_uint32_extended(f->load.place.first, table);
 }
 
 #endif
@@ -359,7 +365,7 @@ static void
 drop_behind(CScanFrames *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 	BlockNumber last = InvalidBlockNumber;
 
 	if (!f->looked || f->failed)
@@ -370,7 +376,7 @@ drop_behind(CScanFrames *f)
 
 		for (BlockNumber block = first; block <= run.end; block++)
 		{
-			if (block < run.end && f->states[block - f->base] == CSCAN_FRAME_READ)
+			if (block < run.end && f->states[run.place + (block - run.first)] == CSCAN_FRAME_READ)
 			{
 				last = block;
 				continue;
@@ -395,7 +401,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 {
 	CScanFrames *f = &frames[act->slot];
 	MemoryContext old_context = CurrentMemoryContext;
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 	bool		sequential;
 
 	Assert(f->load.nblocks == 0);
@@ -417,8 +423,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	}
 	f->locator = table->locator;
 	f->permanent = table->permanent;
-	f->base = act->blocks.first;
-	make_room(f, act->blocks.end - act->blocks.first);
+	make_room(f, act->place.end - act->place.first);
 	f->load = *act;
 	f->blocks_read = 0;
 	f->failed = false;
@@ -557,7 +562,7 @@ cscan_loader_repin(int slot)
 	for (i = 0; i < f->nbuffers; i++)
 	{
 		if (f->states[i] != CSCAN_FRAME_EMPTY &&
-			!ReadRecentBuffer(f->locator, MAIN_FORKNUM, f->base + i, f->buffers[i]))
+			!ReadRecentBuffer(f->locator, MAIN_FORKNUM, f->blocks[i], f->buffers[i]))
 			break;
 	}
 	if (i < f->nbuffers)
@@ -595,7 +600,7 @@ cscan_loader_release(int slot)
 		for (int i = f->nbuffers; i-- > 0;)
 		{
 			if (f->states[i] == CSCAN_FRAME_READ)
-				cscan_buffer_is_next(f->buffers[i], f->locator, f->base + i);
+				cscan_buffer_is_next(f->buffers[i], f->locator, f->blocks[i]);
 		}
 	}
 	else if (f->owner != NULL)
@@ -635,7 +640,7 @@ cscan_loader_intact(int slot)
 	for (int i = 0; i < f->nbuffers; i += step)
 	{
 		if (f->states[i] != CSCAN_FRAME_EMPTY &&
-			!cscan_buffer_has(f->buffers[i], f->locator, f->base + i))
+			!cscan_buffer_has(f->buffers[i], f->locator, f->blocks[i]))
 			return false;
 	}
 	return true;

@@ -69,7 +69,7 @@ cscan_neighbours_find_stalled(uint64 now)
 
 	cscan_lock();
 	for (int i = 0; i < cscan_max_scans; i++)
-		reading += cscan_pool.scans[i].table != CSCAN_NONE &&
+		reading += cscan_pool.scans[i].used &&
 			!cscan_pool.scans[i].blocked && !cscan_pool.scans[i].stalled && !is_idle(i);
 
 	/* Where many compete for the CPU it takes longer to be sure. */
@@ -78,13 +78,13 @@ cscan_neighbours_find_stalled(uint64 now)
 
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
-		CScanInterest *interest = &cscan_pool.scans[i];
+		CScanScan  *s = &cscan_pool.scans[i];
 		CScanSharedScan *scan = &cscan_scans[i];
 		uint32		progress = pg_atomic_read_u32(&scan->progress);
 
-		if (interest->table == CSCAN_NONE || interest->stalled)
+		if (!s->used || s->stalled)
 			continue;
-		if (interest->blocked || progress != scan->last_progress)
+		if (s->blocked || progress != scan->last_progress)
 		{
 			scan->last_progress = progress;
 			scan->last_change = now;
@@ -93,6 +93,23 @@ cscan_neighbours_find_stalled(uint64 now)
 			cscan_pool_set_stalled(&cscan_pool, i, true);
 	}
 	cscan_unlock();
+}
+
+/*
+ * Does any process wait for a lock on a table or a database?  To ask each lock of
+ * ours for its waiters takes long where there are many.
+ */
+bool
+cscan_neighbours_lock_waiter(void)
+{
+	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
+	{
+		uint32		event = ((volatile PGPROC *) &ProcGlobal->allProcs[i])->wait_event_info;
+
+		if (event == (PG_WAIT_LOCK | LOCKTAG_RELATION) || event == (PG_WAIT_LOCK | LOCKTAG_OBJECT))
+			return true;
+	}
+	return false;
 }
 
 /* Does any process wait for a buffer? */

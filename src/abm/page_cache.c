@@ -279,12 +279,12 @@ blocks_ahead(void)
 bool
 cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 {
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 	uint32		asked = 0;
 	uint32		there = 0;
 	uint32		step = 1;
 
-	while (step < ASK_EVERY && step * 2 * ASK_LEAST <= load->blocks.end - load->blocks.first)
+	while (step < ASK_EVERY && step * 2 * ASK_LEAST <= load->place.end - load->place.first)
 		step *= 2;
 	while (cscan_action_next_run(load, &run))
 	{
@@ -309,7 +309,7 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 			there += ahead[skipped + i];
 		if (known < n)
 			there += ask_kernel(locator, next + known * step, run.end, step, NULL);
-		if (run.end < load->blocks.end)
+		if (run.end < load->place.end)
 			continue;
 
 		window = blocks_ahead();

@@ -1,17 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * recent.c
- *		Where the loads of a table begin again, after nobody has scanned it for
- *		a while.
+ *		What of a table is likely to be in memory still, when it is scanned again
+ *		after nobody has scanned it for a while.
  *
- * What was read last is likely to be in memory still, in frames that nobody
- * has taken yet or in the page cache.  A scan that begins somewhere else makes
- * them drop it: each block that it reads takes the place of one that it would
- * have found.  So the ABM remembers, in its own memory, where the loads of a
- * table ended, and begins as far behind that as what was read last is still
- * there.
+ * What was read last is likely to be there, in frames that nobody has taken yet or
+ * in the page cache.  A scan that begins somewhere else makes them drop it: each
+ * block that it reads takes the place of one that it would have found.  So the ABM
+ * remembers, in its own memory, where the loads of a table ended.
  *
- * Both drop first what they were given first, or nearly so.  Therefore a few
+ * Of a table of few chunks each is looked for, so that a query over many partitions
+ * begins with what is left of the last one.  The loads of a larger table begin
+ * as far behind the last one as what was read last is still there.  Frames and page
+ * cache drop first what they were given first, or nearly so.  Therefore a few
  * questions will do: the chunks are asked for, from the last one back, at
  * distances that double until one is not there, and then the border is searched
  * for between the two last ones.
@@ -22,10 +23,16 @@
  */
 #include "compat.h"
 
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
 #include "abm/abm.h"
 
-/* So many tables are remembered, those that were scanned last. */
-#define MAX_RECENT		64
+/* So many tables are remembered; when there are more, all of them are forgotten. */
+#define MAX_RECENT		16384
+
+/* Of tables of so many chunks each chunk is looked for. */
+#define FEW_CHUNKS		16
 
 typedef struct CScanRecent
 {
@@ -33,38 +40,40 @@ typedef struct CScanRecent
 	BlockNumber end;			/* the one behind the last that was loaded */
 } CScanRecent;
 
-static CScanRecent recent[MAX_RECENT];
-static int	nrecent;			/* the last one is the first */
+static HTAB *recent;
 
-static int
-find(RelFileLocator locator)
+static void
+make_recent(void)
 {
-	int			i = 0;
+	HASHCTL		info = {.keysize = sizeof(RelFileLocator),.entrysize = sizeof(CScanRecent),
+	.hcxt = TopMemoryContext};
 
-	while (i < nrecent && !RelFileLocatorEquals(recent[i].locator, locator))
-		i++;
-	return i;
+	recent = hash_create("cscan recent tables", 256, &info, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 /* The loads of a table have ended, before that block (1 or more). */
 void
 cscan_recent_remember(RelFileLocator locator, BlockNumber end)
 {
-	int			i = find(locator);
+	CScanRecent *entry;
 
-	if (i == nrecent)
-		nrecent = Min(nrecent + 1, MAX_RECENT);
-	i = Min(i, nrecent - 1);
-	memmove(&recent[1], &recent[0], sizeof(CScanRecent) * i);
-	recent[0].locator = locator;
-	recent[0].end = end;
+	if (recent != NULL && hash_get_num_entries(recent) >= MAX_RECENT)
+	{
+		hash_destroy(recent);
+		recent = NULL;
+	}
+	if (recent == NULL)
+		make_recent();
+	entry = hash_search(recent, &locator, HASH_ENTER, NULL);
+	entry->end = end;
 }
 
 /* Are the ends of a chunk in memory? */
 static bool
-is_there(RelFileLocator locator, uint32 chunk, uint32 chunk_blocks, BlockNumber nblocks)
+is_there(RelFileLocator locator, const CScanSpace *space, uint32 chunk)
 {
-	BlockNumber ends[2] = {chunk * chunk_blocks, Min((uint64) (chunk + 1) * chunk_blocks, nblocks) - 1};
+	CScanPlace	place = cscan_space_place(space, chunk);
+	BlockNumber ends[2] = {place.first, place.end - 1};
 
 	for (int i = 0; i < 2; i++)
 	{
@@ -74,29 +83,59 @@ is_there(RelFileLocator locator, uint32 chunk, uint32 chunk_blocks, BlockNumber 
 	return true;
 }
 
-/* The chunk that the loads of a table of 1 block or more should begin with. */
-uint32
-cscan_recent_begin(RelFileLocator locator, uint32 chunk_blocks, BlockNumber nblocks)
+static void
+recall_each(RelFileLocator locator, const CScanSpace *space, uint32 nchunks)
 {
-	uint32		nchunks = (nblocks - 1) / chunk_blocks + 1;
-	int			i = find(locator);
-	uint32		last;
+	for (uint32 c = space->first_chunk; c < space->first_chunk + nchunks; c++)
+	{
+		if (!is_there(locator, space, c))
+			continue;
+		cscan_lock();
+		cscan_pool_set_cached(&cscan_pool, c, true);
+		cscan_unlock();
+	}
+}
+
+static void
+recall_begin(RelFileLocator locator, int table, const CScanSpace *space, uint32 nchunks,
+			 BlockNumber end)
+{
+	uint32		last = cscan_space_chunk_of(space, Min(end, space->extent) - 1) - space->first_chunk;
 	uint32		there = 0;		/* at least so many are */
 	uint32		gone = nchunks; /* and at most */
 
-	if (i == nrecent)
-		return 0;
-	last = (Min(recent[i].end, nblocks) - 1) / chunk_blocks;
 	while (there < gone)
 	{
 		/* The next one to be asked for, counted from the last one back. */
 		uint32		n = gone < nchunks ? there + (gone - there) / 2 : Min(2 * there, nchunks - 1);
 
-		if (is_there(locator, (last + nchunks - n) % nchunks, chunk_blocks, nblocks))
+		if (is_there(locator, space, space->first_chunk + (last + nchunks - n) % nchunks))
 			there = n + 1;
 		else
 			gone = n;
 	}
-	cscan_page_cache_forget();
-	return there == 0 ? 0 : (last + 1 + nchunks - there) % nchunks;
+	if (there == 0)
+		return;
+	cscan_lock();
+	cscan_pool_set_cursor(&cscan_pool, table,
+						  space->first_chunk + (last + 1 + nchunks - there) % nchunks);
+	cscan_unlock();
+}
+
+/*
+ * The ABM begins to load of a table, whose space this is a copy of: tell the pool
+ * what is likely to be in memory.
+ */
+void
+cscan_recent_recall(RelFileLocator locator, int table, const CScanSpace *space)
+{
+	CScanRecent *entry = recent ? hash_search(recent, &locator, HASH_FIND, NULL) : NULL;
+	uint32		nchunks = cscan_space_chunks_for(space->chunk_blocks, space->extent);
+
+	if (entry == NULL)
+		return;
+	if (nchunks <= FEW_CHUNKS)
+		recall_each(locator, space, nchunks);
+	else
+		recall_begin(locator, table, space, nchunks, entry->end);
 }

@@ -253,8 +253,6 @@ copy_state(void)
 static void
 begin(const char *name)
 {
-	CScanTraceHeader header = {cscan_pool.state->max_scans, cscan_pool.state->max_slots,
-	cscan_pool.state->max_helpers};
 	uint8		bytes[CSCAN_TRACE_HEADER_SIZE];
 	CScanTraceCopy copy;
 
@@ -270,7 +268,7 @@ begin(const char *name)
 	}
 	writing = MemoryContextStrdup(TopMemoryContext, name);
 	nwritten = 0;
-	cscan_trace_encode_header(&header, bytes);
+	cscan_trace_encode_header(&cscan_pool.state->limits, bytes);
 	if (!write_bytes(bytes, sizeof(bytes)))
 		return;
 	copy = copy_state();

@@ -3,6 +3,18 @@
  * exec.h
  *		The CScan node, as the planner makes it and the executor runs it.
  *
+ *		node.c			the node's life: what the executor calls
+ *		tuples.c		heap scan, page loop and tuples
+ *		chunks.c		which chunk is next
+ *		parallel.c		what several processes do together
+ *		blocks.c		which blocks are to be read, and the registration for them
+ *		bitmap.c		what a bitmap says
+ *		tid_range.c		ranges of TIDs
+ *		pages.c			a bitmap's pages, in arrays
+ *		explain.c		what EXPLAIN says
+ *
+ * Calls go downwards only; methods that the executor calls are named in node.c.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef CSCAN_EXEC_H
@@ -31,6 +43,8 @@ typedef enum CScanPrivate
 	CSCAN_PRIVATE_KIND,			/* a CScanKind */
 	CSCAN_PRIVATE_FIRST_ROWS,	/* do not wait for a chunk before the first
 								 * row */
+	CSCAN_PRIVATE_IN_FAMILY,	/* it is a child of an Append whose order nobody
+								 * needs */
 	CSCAN_PRIVATE_NFIELDS
 } CScanPrivate;
 
@@ -39,10 +53,11 @@ typedef enum CScanPrivate
  * bitmap-driven scan, and the conditions on ctid of one of a TID range.
  */
 
-extern const CustomScanMethods cscan_scan_methods;
-
 /* What the processes of a parallel scan share, see parallel.c. */
 typedef struct CScanParallel CScanParallel;
+
+/* The CScans of an Append that share a registration, see family.c. */
+typedef struct CScanFamily CScanFamily;
 
 /* Counted for EXPLAIN ANALYZE, over all rescans */
 typedef struct CScanCounts
@@ -88,8 +103,8 @@ typedef struct CScanState
 	bool		rescanned;		/* it has been begun again, at least once */
 	CScanRegistration *reg;		/* NULL: this scan reads for itself, or is
 								 * done */
-	uint32		chunk_blocks;
-	uint32		nchunks;
+	uint32		chunk_blocks;	/* blocks in each of its chunks, once it has had
+								 * one */
 	Bitmapset  *done;			/* chunks that have been taken */
 	bool		alone;			/* it takes the rest of "ranges", chunk by
 								 * chunk, without a registration */
@@ -102,6 +117,14 @@ typedef struct CScanState
 	uint32		prefetched;		/* entries before it need no advice */
 	bool		recheck_page;	/* check the index condition of its tuples */
 
+	bool		in_family;		/* the planner says that it may be in one */
+	CScanFamily *family;		/* NULL: it is not in one */
+	int			child;			/* its number among the Append's children */
+	struct CScanState *host;	/* of a family whose members are parallel: the
+								 * first of them */
+	bool		in_turn;		/* its family's registration is "reg", and hands
+								 * out its chunks in this pass */
+
 	CScanParallel *parallel;	/* NULL: this process is alone */
 	bool		leader;			/* of the parallel scan */
 
@@ -110,12 +133,58 @@ typedef struct CScanState
 	int			nworkers;
 } CScanState;
 
-/* exec.c */
-extern void cscan_exec_register(CScanState *node, bool later);
-extern void cscan_exec_leave(CScanState *node);
-extern void cscan_exec_find_interest(CScanState *node);
-extern BlockNumber cscan_exec_head(const CScanState *node);
-extern TableScanDesc cscan_exec_beginscan(CScanState *node);
+/* node.c; cscan.h declares its cscan_exec_init() */
+extern const CustomScanMethods cscan_scan_methods;
+extern const CustomExecMethods cscan_exec_methods;
+
+/* gather.c */
+extern Size cscan_gather_estimate(CustomScanState *css, ParallelContext *pcxt);
+extern void cscan_gather_initialize(CustomScanState *css, ParallelContext *pcxt,
+									void *coordinate);
+extern void cscan_gather_reinitialize(CustomScanState *css, ParallelContext *pcxt,
+									  void *coordinate);
+extern void cscan_gather_attach(CustomScanState *css, shm_toc *toc, void *coordinate);
+extern void cscan_gather_shutdown(CustomScanState *css);
+
+/* tuples.c */
+extern TupleTableSlot *cscan_tuples_exec(CustomScanState *css);
+extern void cscan_tuples_choose_exec(CScanState *node);
+
+/* family.c; cscan.h declares its cscan_family_init() */
+extern void cscan_family_begin_leader(CScanFamily *family);
+extern void cscan_family_take_choice(CScanFamily *family);
+extern void cscan_family_rest(CScanFamily *family);
+extern void cscan_family_leave(CScanFamily *family);
+extern bool cscan_family_next(CScanState *node);
+
+/* chunks.c */
+extern void cscan_chunks_reset(CScanState *node);
+extern void cscan_chunks_begin(CScanState *node);
+extern bool cscan_chunks_next(CScanState *node);
+extern void cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery how);
+
+/* parallel.c */
+extern Size cscan_parallel_size(CScanState *node, int nworkers);
+extern void cscan_parallel_begin_leader(CScanState *node, CScanParallel *p, int nworkers);
+extern void cscan_parallel_begin_again(CScanState *node);
+extern void cscan_parallel_publish(CScanState *node);
+extern bool cscan_parallel_learn(CScanState *node);
+extern const CScanTicket *cscan_parallel_ticket(const CScanState *node);
+extern TableScanDesc cscan_parallel_begin(CScanState *node);
+extern bool cscan_parallel_take_head(CScanState *node);
+extern bool cscan_parallel_claim(CScanState *node, uint32 chunk);
+extern bool cscan_parallel_take(CScanState *node, CScanPortion *portion);
+extern void cscan_parallel_count(CScanState *node);
+extern void cscan_parallel_collect(CScanState *node);
+
+/* blocks.c */
+extern void cscan_blocks_find(CScanState *node);
+extern BlockNumber cscan_blocks_head(const CScanState *node);
+extern void cscan_blocks_leave(CScanState *node);
+extern CScanTarget cscan_blocks_target(CScanState *node);
+extern void cscan_blocks_register(CScanState *node, bool joinable);
+extern void cscan_blocks_keep_rest(CScanState *node);
+extern void cscan_blocks_register_rest(CScanState *node);
 
 /* bitmap.c */
 extern void cscan_bitmap_resolve(CScanState *node);
@@ -129,20 +198,6 @@ extern List *cscan_tid_range_compile(List *quals, PlanState *ps);
 extern bool cscan_tid_range_evaluate(CScanState *node);
 extern void cscan_tid_range_trim(CScanState *node);
 extern bool cscan_tid_range_recheck(CScanState *node, TupleTableSlot *slot);
-
-/* parallel.c */
-extern Size cscan_parallel_estimate(CustomScanState *css, ParallelContext *pcxt);
-extern void cscan_parallel_initialize(CustomScanState *css, ParallelContext *pcxt,
-									  void *coordinate);
-extern void cscan_parallel_reinitialize(CustomScanState *css, ParallelContext *pcxt,
-										void *coordinate);
-extern void cscan_parallel_attach(CustomScanState *css, shm_toc *toc, void *coordinate);
-extern void cscan_parallel_shutdown(CustomScanState *css);
-extern TableScanDesc cscan_parallel_begin(CScanState *node);
-extern bool cscan_parallel_take_head(CScanState *node);
-extern bool cscan_parallel_claim(CScanState *node, uint32 chunk);
-extern bool cscan_parallel_take(CScanState *node, uint32 *chunk);
-extern void cscan_parallel_count(CScanState *node);
 
 /* explain.c */
 extern void cscan_explain(CustomScanState *node, List *ancestors, ExplainState *es);

@@ -1,16 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * parallel.c
- *		A CScan that the processes of a parallel query carry out together.
+ *		What the processes of a parallel CScan share: who reads what.
  *
- * The leader registers the scan when it sets up the shared memory, before
- * there are workers, and keeps the registration until the scan ends; workers
- * join it at their first fetch.  All of them ask for chunks of the one
- * registration, which counts as one scan for the policies.
+ *		publish, learn	the leader tells what is to be read, and workers hear of it
+ *		claim			a chunk is this process's to read
+ *		take, take_head	take a chunk, or the head, without the ABM
+ *		count, collect	what workers have counted
+ *
+ * The leader registers the scan before there are workers, and keeps the
+ * registration until the scan ends; workers join it at their first fetch.  All of
+ * them ask for chunks of the one registration, which counts as one scan for the
+ * policies.  So it is with a family: the first of its members, the host, has what
+ * concerns all of them.
  *
  * Where nothing could be registered they share PostgreSQL's own parallel scan,
- * or, if a bitmap drives the scan, divide the table among themselves.  The
- * leader alone makes the bitmap.
+ * or, if a bitmap drives the scan, divide the table among themselves.
  *
  * Invariant: every chunk, and the head of a scan that may stop early, is taken
  * by exactly one process.  Each claims it in a map that all can see, and raises
@@ -22,55 +27,104 @@
 
 #include "access/tableam.h"
 #include "port/atomics.h"
-#include "storage/predicate.h"
 
 #include "exec/exec.h"
-
-#define MAP_WORDS	(CSCAN_MAX_CHUNKS / 32)
 
 struct CScanParallel
 {
 	/* Set by the leader, before there are workers. */
 	bool		registered;
 	CScanTicket ticket;			/* if so */
+	bool		in_turn;		/* its family hands out its chunks */
 	BlockNumber nblocks;
 	BlockNumber head;			/* 0: none */
 	CScanRange	span;
 	uint32		chunk_blocks;
 	dsa_pointer pages;			/* of a bitmap-driven scan: a CScanPages */
 	int			nworkers;
+	uint32		nchunks;		/* that the map has room for */
 
-	/* Changed by all, without a lock. */
+	/* Changed by all, without a lock; the map of claims follows the counts. */
 	pg_atomic_uint32 head_taken;
 	pg_atomic_uint32 next_chunk;	/* if it is not registered, but divided */
-	pg_atomic_uint32 taken[MAP_WORDS];
 
 	/* By each worker for itself; read when they have ended. */
 	CScanCounts counts[FLEXIBLE_ARRAY_MEMBER];
 };
 
+/* Chunks that there are claims for: of a family, the host has those of all. */
+static uint32
+chunks_to_claim(const CScanState *node)
+{
+	if (node->host == NULL)
+		return CSCAN_MAX_CHUNKS;
+	return node->host == node ? cscan_pool.state->limits.max_chunks : 0;
+}
+
 static Size
-own_size(int nworkers)
+counts_size(int nworkers)
 {
 	return MAXALIGN(offsetof(CScanParallel, counts) + sizeof(CScanCounts) * nworkers);
+}
+
+static pg_atomic_uint32 *
+claims(CScanParallel *p)
+{
+	return (pg_atomic_uint32 *) ((char *) p + counts_size(p->nworkers));
+}
+
+static Size
+own_size(int nworkers, uint32 nchunks)
+{
+	return counts_size(nworkers) + MAXALIGN(sizeof(pg_atomic_uint32) * (nchunks / 32));
 }
 
 /* PostgreSQL's own part follows ours; only a scan of a whole table has it. */
 static ParallelTableScanDesc
 core_part(CScanParallel *p)
 {
-	return (ParallelTableScanDesc) ((char *) p + own_size(p->nworkers));
+	return (ParallelTableScanDesc) ((char *) p + own_size(p->nworkers, p->nchunks));
 }
 
 Size
-cscan_parallel_estimate(CustomScanState *css, ParallelContext *pcxt)
+cscan_parallel_size(CScanState *node, int nworkers)
 {
-	Size		size = own_size(pcxt->nworkers);
+	Size		size = own_size(nworkers, chunks_to_claim(node));
 
-	if (((CScanState *) css)->kind == CSCAN_WHOLE)
-		size = add_size(size, table_parallelscan_estimate(css->ss.ss_currentRelation,
-														  css->ss.ps.state->es_snapshot));
+	if (node->kind == CSCAN_WHOLE)
+		size = add_size(size, table_parallelscan_estimate(node->css.ss.ss_currentRelation,
+														  node->css.ss.ps.state->es_snapshot));
 	return size;
+}
+
+/* The leader has got the memory. */
+void
+cscan_parallel_begin_leader(CScanState *node, CScanParallel *p, int nworkers)
+{
+	memset(p, 0, counts_size(nworkers));
+	p->nworkers = nworkers;
+	p->nchunks = chunks_to_claim(node);
+	pg_atomic_init_u32(&p->head_taken, 0);
+	pg_atomic_init_u32(&p->next_chunk, 0);
+	for (uint32 i = 0; i < p->nchunks / 32; i++)
+		pg_atomic_init_u32(&claims(p)[i], 0);
+	if (node->kind == CSCAN_WHOLE)
+		table_parallelscan_initialize(node->css.ss.ss_currentRelation, core_part(p),
+									  node->css.ss.ps.state->es_snapshot);
+	node->parallel = p;
+	node->leader = true;
+}
+
+/* Another pass begins; the workers of the last one have ended. */
+void
+cscan_parallel_begin_again(CScanState *node)
+{
+	CScanParallel *p = node->parallel;
+
+	if (node->kind == CSCAN_WHOLE)
+		table_parallelscan_reinitialize(node->css.ss.ss_currentRelation, core_part(p));
+	for (uint32 i = 0; i < p->nchunks / 32; i++)
+		pg_atomic_write_u32(&claims(p)[i], 0);
 }
 
 /* Let the workers see what the leader's bitmap holds; without DSM there are none. */
@@ -91,153 +145,69 @@ share_pages(CScanState *node, CScanParallel *p)
 	}
 }
 
-/*
- * Find out what is to be read, register, and let the others know; nobody else
- * looks as yet.
- */
-static void
-begin(CScanState *node, CScanParallel *p)
-{
-	/* What the leader has of the last pass, it will not go on with. */
-	if (node->scan)
-	{
-		ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
-		table_endscan(node->scan);
-		node->scan = NULL;
-	}
-	node->plain = node->begun = node->finished = false;
-	node->next_block = node->end_block = 0;
-
-	cscan_exec_find_interest(node);
-	share_pages(node, p);
-	node->head = 0;
-	if (node->first_rows && node->nranges > 0)
-		node->head = cscan_exec_head(node);
-	cscan_exec_register(node, true);
-
-	p->registered = (node->reg != NULL);
-	if (p->registered)
-		p->ticket = cscan_registry_ticket(node->reg);
-	else
-	{
-		node->chunk_blocks = cscan_shared->preferred_chunk_blocks;
-		while (node->nblocks / node->chunk_blocks >= CSCAN_MAX_CHUNKS)
-			node->chunk_blocks *= 2;
-		node->nchunks = node->nblocks / node->chunk_blocks + 1;
-	}
-	p->nblocks = node->nblocks;
-	p->head = node->head;
-	p->span = node->span;
-	p->chunk_blocks = node->chunk_blocks;
-	pg_atomic_write_u32(&p->head_taken, p->head == 0);
-	pg_atomic_write_u32(&p->next_chunk, Max(p->head, p->span.first) / p->chunk_blocks);
-	for (int i = 0; i < MAP_WORDS; i++)
-		pg_atomic_write_u32(&p->taken[i], 0);
-	node->parallel = p;
-	node->leader = true;
-}
-
+/* Tell the workers what is to be read, and what is registered; nobody else looks as yet. */
 void
-cscan_parallel_initialize(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
-{
-	CScanState *node = (CScanState *) css;
-	CScanParallel *p = coordinate;
-
-	Assert(node->reg == NULL);
-	memset(p, 0, own_size(pcxt->nworkers));
-	p->nworkers = pcxt->nworkers;
-	pg_atomic_init_u32(&p->head_taken, 0);
-	pg_atomic_init_u32(&p->next_chunk, 0);
-	for (int i = 0; i < MAP_WORDS; i++)
-		pg_atomic_init_u32(&p->taken[i], 0);
-	begin(node, p);
-	if (node->kind == CSCAN_WHOLE)
-		table_parallelscan_initialize(css->ss.ss_currentRelation, core_part(p),
-									  css->ss.ps.state->es_snapshot);
-}
-
-/* Keep what the workers of a pass have counted. */
-static void
-collect_counts(CScanState *node)
+cscan_parallel_publish(CScanState *node)
 {
 	CScanParallel *p = node->parallel;
 
-	if (node->nworkers < p->nworkers)
-	{
-		node->workers = MemoryContextAllocZero(node->css.ss.ps.state->es_query_cxt,
-											   sizeof(CScanCounts) * p->nworkers);
-		node->nworkers = p->nworkers;
-	}
-	for (int i = 0; i < p->nworkers; i++)
-	{
-		uint64	   *sum = (uint64 *) &node->workers[i];
-		uint64	   *counted = (uint64 *) &p->counts[i];
+	share_pages(node, p);
+	p->in_turn = node->in_turn;
+	p->registered = node->reg != NULL && (!node->in_turn || node->host == node);
+	if (p->registered)
+		p->ticket = cscan_registry_ticket(node->reg);
+	p->nblocks = node->nblocks;
+	p->head = node->head;
+	p->span = node->span;
 
-		for (int k = 0; k < CSCAN_NCOUNTS; k++)
-		{
-			sum[k] += counted[k];
-			counted[k] = 0;
-		}
-	}
+	/* Without a registration it is divided into chunks. */
+	p->chunk_blocks = cscan_shared->preferred_chunk_blocks;
+	while (node->nblocks / p->chunk_blocks >= CSCAN_MAX_CHUNKS)
+		p->chunk_blocks *= 2;
+	pg_atomic_write_u32(&p->head_taken, p->head == 0);
+	pg_atomic_write_u32(&p->next_chunk, Max(p->head, p->span.first) / p->chunk_blocks);
 }
 
-/* The workers of the last pass have ended. */
-void
-cscan_parallel_reinitialize(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
+/* A worker hears of it.  Returns whether the family hands out this scan's chunks. */
+bool
+cscan_parallel_learn(CScanState *node)
 {
-	CScanState *node = (CScanState *) css;
-	CScanParallel *p = coordinate;
+	CScanParallel *p = node->parallel;
 
-	(void) pcxt;
-	collect_counts(node);
-	if (node->reg)
-		cscan_registry_rest(node->reg);
-	if (node->kind == CSCAN_WHOLE)
-		table_parallelscan_reinitialize(css->ss.ss_currentRelation, core_part(p));
-
-	/*
-	 * This comes before the node itself is told of a rescan.  What its
-	 * conditions compare with stays the same (rewrite.c sees to that).
-	 */
-	if (outerPlanState(css))
-		ExecReScan(outerPlanState(css));
-	begin(node, p);
+	node->nblocks = p->nblocks;
+	node->head = p->head;
+	node->span = p->span;
+	if (DsaPointerIsValid(p->pages))
+		node->pages = dsa_get_address(node->css.ss.ps.state->es_query_dsa, p->pages);
+	return p->in_turn;
 }
 
-void
-cscan_parallel_attach(CustomScanState *css, shm_toc *toc, void *coordinate)
+/* For workers to join; NULL: nothing is registered. */
+const CScanTicket *
+cscan_parallel_ticket(const CScanState *node)
 {
-	CScanState *node = (CScanState *) css;
-
-	(void) toc;
-	node->parallel = coordinate;
+	return node->parallel->registered ? &node->parallel->ticket : NULL;
 }
 
-/* The first fetch of a process. */
+/*
+ * The first fetch of a process.  Returns its part of PostgreSQL's own parallel
+ * scan; NULL: the scan is begun like any other.
+ */
 TableScanDesc
 cscan_parallel_begin(CScanState *node)
 {
 	CScanParallel *p = node->parallel;
 
-	if (!p->registered && node->kind == CSCAN_WHOLE)
+	if (!p->registered && !node->in_turn && node->kind == CSCAN_WHOLE)
 	{
 		node->plain = true;
 		node->counts.chunks += node->leader;
 		node->counts.self += node->leader;
 		return cscan_beginscan_parallel(node->css.ss.ss_currentRelation, core_part(p));
 	}
-
 	if (!node->leader)
-	{
-		node->nblocks = p->nblocks;
-		node->head = p->head;
-		node->span = p->span;
-		node->chunk_blocks = p->chunk_blocks;
-		node->nchunks = node->nblocks / node->chunk_blocks + 1;
-		if (DsaPointerIsValid(p->pages))
-			node->pages = dsa_get_address(node->css.ss.ps.state->es_query_dsa, p->pages);
-	}
-	return cscan_exec_beginscan(node);
+		(void) cscan_parallel_learn(node);
+	return NULL;
 }
 
 /* Is it this process that reads the head of the scan? */
@@ -262,21 +232,20 @@ cscan_parallel_take_head(CScanState *node)
  * registered, and for a worker for which there was no room.
  */
 bool
-cscan_parallel_take(CScanState *node, uint32 *chunk)
+cscan_parallel_take(CScanState *node, CScanPortion *portion)
 {
 	CScanParallel *p = node->parallel;
+	uint64		first;
 
-	if (!p->registered)
-	{
-		*chunk = pg_atomic_fetch_add_u32(&p->next_chunk, 1);
-		if (*chunk * (uint64) p->chunk_blocks >= p->span.end || p->span.end <= p->head)
-			return false;
-		node->counts.chunks++;
-	}
-	else if (node->leader || !cscan_registry_take(&p->ticket, chunk))
+	if (p->registered)
+		return !node->leader && cscan_registry_take(&p->ticket, portion);
+	portion->chunk = pg_atomic_fetch_add_u32(&p->next_chunk, 1);
+	first = portion->chunk * (uint64) p->chunk_blocks;
+	if (first >= p->span.end || p->span.end <= p->head)
 		return false;
-	node->counts.self++;
-	cscan_parallel_count(node);
+	portion->blocks.first = (BlockNumber) first;
+	portion->blocks.end = (BlockNumber) Min(first + p->chunk_blocks, MaxBlockNumber);
+	node->counts.chunks++;
 	return true;
 }
 
@@ -284,10 +253,14 @@ cscan_parallel_take(CScanState *node, uint32 *chunk)
 bool
 cscan_parallel_claim(CScanState *node, uint32 chunk)
 {
+	CScanParallel *p = node->parallel;
 	uint32		bit = UINT32_C(1) << (chunk % 32);
 
-	return chunk < CSCAN_MAX_CHUNKS &&
-		(pg_atomic_fetch_or_u32(&node->parallel->taken[chunk / 32], bit) & bit) == 0;
+	/* What is divided needs no claims. */
+	if (!p->registered)
+		return true;
+	return chunk < p->nchunks &&
+		(pg_atomic_fetch_or_u32(&claims(p)[chunk / 32], bit) & bit) == 0;
 }
 
 /*
@@ -301,20 +274,27 @@ cscan_parallel_count(CScanState *node)
 		node->parallel->counts[ParallelWorkerNumber] = node->counts;
 }
 
-/* The shared memory is about to go. */
+/* Keep what the workers of a pass have counted. */
 void
-cscan_parallel_shutdown(CustomScanState *css)
+cscan_parallel_collect(CScanState *node)
 {
-	CScanState *node = (CScanState *) css;
+	CScanParallel *p = node->parallel;
 
-	if (node->parallel == NULL)
-		return;
-	if (node->leader)
-		collect_counts(node);
-	else
-		cscan_parallel_count(node);
-	cscan_exec_leave(node);
-	node->parallel = NULL;
-	node->leader = false;
-	node->finished = true;
+	if (node->nworkers < p->nworkers)
+	{
+		node->workers = MemoryContextAllocZero(node->css.ss.ps.state->es_query_cxt,
+											   sizeof(CScanCounts) * p->nworkers);
+		node->nworkers = p->nworkers;
+	}
+	for (int i = 0; i < p->nworkers; i++)
+	{
+		uint64	   *sum = (uint64 *) &node->workers[i];
+		uint64	   *counted = (uint64 *) &p->counts[i];
+
+		for (int k = 0; k < CSCAN_NCOUNTS; k++)
+		{
+			sum[k] += counted[k];
+			counted[k] = 0;
+		}
+	}
 }

@@ -36,53 +36,12 @@ static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
 /* Is a statement being planned whose scans may become CScans? */
 bool		cscan_planner_active = false;
 
-/* The table that a partition or another inheritance child belongs to in the end. */
-static Index
-top_parent(PlannerInfo *root, Index rti)
-{
-	while (root->append_rel_array && root->append_rel_array[rti] &&
-		   OidIsValid(root->append_rel_array[rti]->parent_reloid))
-		rti = root->append_rel_array[rti]->parent_relid;
-	return rti;
-}
-
-/* The family that was asked for last: a query may have thousands of partitions. */
-static struct
-{
-	PlannerInfo *root;
-	Index		top;
-	double		pages;
-}			last_family;
-
 /* Another statement is planned, or the one around it again. */
 void
 cscan_paths_begin(bool active)
 {
 	cscan_planner_active = active;
-	last_family.root = NULL;
-}
-
-/* Pages of all of a table's family that the query reads; 0 if it has none. */
-static double
-family_pages(PlannerInfo *root, RelOptInfo *rel)
-{
-	Index		top = top_parent(root, rel->relid);
-
-	if (top == rel->relid)
-		return 0;
-	if (last_family.root != root || last_family.top != top)
-	{
-		last_family.root = root;
-		last_family.top = top;
-		last_family.pages = 0;
-		for (int i = 1; i < root->simple_rel_array_size; i++)
-		{
-			if (root->simple_rel_array[i] && !root->simple_rte_array[i]->inh &&
-				top_parent(root, i) == top)
-				last_family.pages += root->simple_rel_array[i]->pages;
-		}
-	}
-	return last_family.pages;
+	cscan_family_forget();
 }
 
 static void
@@ -266,7 +225,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 
 	if (!cscan_planner_active || rte->rtekind != RTE_RELATION || rte->inh ||
 		rte->tablesample != NULL || IS_DUMMY_REL(rel) ||
-		cscan_planner_why_not(rte->relid, family_pages(root, rel)) != NULL)
+		cscan_planner_why_not(rte->relid, cscan_family_pages(root, rel)) != NULL)
 		return;
 
 	add_tid_ranges(root, rel);

@@ -3,6 +3,16 @@
  * planner.h
  *		Which scans become CScans, and why the others do not.
  *
+ *		rewrite.c		the planner hook; turns scans of a finished plan into CScans
+ *		paths.c			makes CScans compete with other scans, by cost
+ *		cost.c			what a CScan is estimated to cost
+ *		visit.c			looks at the nodes of a plan
+ *		family.c		the size of a table's family
+ *		eligible.c		which tables are scanned cooperatively
+ *
+ * Calls go downwards only.  The functions for other rooms are named
+ * cscan_planner_*.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef CSCAN_PLANNER_H
@@ -13,16 +23,30 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-/*
- * Why scans of this relation would not be CScans, as a phrase for people; NULL
- * if they would be.  With partitions and other inheritance children what counts
- * is the size of all those of the family that the query reads, in blocks (0: it
- * has none).
- */
-extern const char *cscan_planner_why_not(Oid relid, double family);
+/* paths.c; active: is a statement being planned whose scans may become CScans? */
+extern bool cscan_planner_active;
+extern void cscan_paths_begin(bool active);
+extern void cscan_paths_init(void);
 
-/* The same for a table of a finished statement. */
-extern const char *cscan_planner_why_not_in(PlannedStmt *stmt, Index rti);
+/* cost.c */
+extern Cost cscan_cost_whole_discount(RelOptInfo *rel);
+extern Cost cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel,
+										  TidRangePath *path);
+extern void cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path);
+
+/* visit.c: call a function for each plan node of a statement, subplans included. */
+typedef void (*CScanPlanVisitor) (Plan *plan, void *arg);
+extern void cscan_planner_visit(PlannedStmt *stmt, CScanPlanVisitor visitor, void *arg);
+
+/*
+ * Call a function for each child of a plan node.  The function may put another
+ * node in the child's place.
+ */
+typedef void (*CScanChildVisitor) (Plan **child, void *arg);
+extern void cscan_visit_children(Plan *plan, CScanChildVisitor visitor, void *arg);
+
+/* Is this plan node a CScan? */
+extern bool cscan_planner_is_cscan(const Plan *plan);
 
 /* Is it a bitmap heap scan that has been priced as a CScan? */
 extern bool cscan_planner_is_marked(const Plan *plan);
@@ -37,22 +61,33 @@ extern bool cscan_planner_is_marked(const Plan *plan);
 extern bool cscan_planner_may_change(Node *quals);
 extern bool cscan_planner_bitmap_may_change(Plan *plan);
 
-/* Is this plan node a CScan? */
-extern bool cscan_planner_is_cscan(const Plan *plan);
+/* family.c: the families of a finished statement.  Begin with all but stmt zero. */
+typedef struct CScanFamilies
+{
+	PlannedStmt *stmt;
+	Index	   *parents;		/* of each range table entry, or 0 */
+	List	   *known;			/* of CScanFamily: those asked for before */
+} CScanFamilies;
 
-/* Call a function for each plan node of a statement, subplans included. */
-typedef void (*CScanPlanVisitor) (Plan *plan, void *arg);
-extern void cscan_planner_visit(PlannedStmt *stmt, CScanPlanVisitor visitor, void *arg);
+/*
+ * Blocks of all tables of a table's family that the statement reads, as far as
+ * is known before it is executed; 0 if it has none.
+ */
+extern double cscan_family_blocks(CScanFamilies *families, Index rti);
 
-/* paths.c; active: is a statement being planned whose scans may become CScans? */
-extern bool cscan_planner_active;
-extern void cscan_paths_begin(bool active);
-extern void cscan_paths_init(void);
+/* The same while the statement is being planned. */
+extern double cscan_family_pages(PlannerInfo *root, RelOptInfo *rel);
+extern void cscan_family_forget(void);
 
-/* cost.c */
-extern Cost cscan_cost_whole_discount(RelOptInfo *rel);
-extern Cost cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel,
-										  TidRangePath *path);
-extern void cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path);
+/* As cscan_planner_why_not(), for a table of a finished statement. */
+extern const char *cscan_planner_why_not_in(PlannedStmt *stmt, Index rti);
+
+/*
+ * eligible.c: why scans of this relation would not be CScans, as a phrase for
+ * people; NULL if they would be.  With partitions and other inheritance
+ * children what counts is the size of all those of the family that the query
+ * reads, in blocks (0: it has none).
+ */
+extern const char *cscan_planner_why_not(Oid relid, double family);
 
 #endif							/* CSCAN_PLANNER_H */

@@ -18,7 +18,6 @@
  */
 #include "compat.h"
 
-#include "access/table.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -29,33 +28,25 @@
 #include "exec/exec.h"
 #include "planner/planner.h"
 
-/* Size of a partitioned table, or of one with inheritance children */
-typedef struct CScanFamily
-{
-	Index		top;
-	double		blocks;
-} CScanFamily;
-
 typedef struct CScanRewrite
 {
-	PlannedStmt *stmt;
 	Bitmapset  *first_rows_subplans;	/* plan ids (from 1) */
-	Index	   *parents;		/* of each range table entry, or 0 */
-	List	   *families;		/* of CScanFamily */
-	CScanPlanVisitor visitor;	/* only look, change nothing */
-	void	   *arg;
+	CScanFamilies families;
+	int			in_order;		/* nodes above that lock rows as they come */
 } CScanRewrite;
+
+/* What the children of a plan node are told. */
+typedef struct CScanAbove
+{
+	CScanRewrite *ctx;
+	Plan	   *plan;			/* the node */
+	bool		first_rows;		/* only the first rows may be wanted */
+	bool		inner_first_rows;	/* of the inner side of a join, too */
+} CScanAbove;
 
 static planner_hook_type prev_planner_hook;
 
 static Plan *rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx);
-
-bool
-cscan_planner_is_cscan(const Plan *plan)
-{
-	return IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &cscan_scan_methods;
-}
 
 /* Does the expression hold a CURRENT OF? */
 static bool
@@ -88,76 +79,6 @@ find_first_rows_subplans(Node *node, void *context)
 	return expression_tree_walker(node, find_first_rows_subplans, context);
 }
 
-/* The table that a partition or another inheritance child belongs to in the end. */
-static Index
-top_parent(CScanRewrite *ctx, Index rti)
-{
-	if (ctx->parents == NULL)
-	{
-		ListCell   *lc;
-
-		ctx->parents = palloc0(sizeof(Index) * (list_length(ctx->stmt->rtable) + 1));
-		foreach(lc, ctx->stmt->appendRelations)
-		{
-			AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
-
-			if (OidIsValid(info->parent_reloid))
-				ctx->parents[info->child_relid] = info->parent_relid;
-		}
-	}
-	while (ctx->parents[rti] != 0)
-		rti = ctx->parents[rti];
-	return rti;
-}
-
-/*
- * Blocks of all tables of a table's family that the statement reads, as far as
- * is known before it is executed; 0 if it has none.
- */
-static double
-family_blocks(CScanRewrite *ctx, Index rti)
-{
-	Index		top = top_parent(ctx, rti);
-	CScanFamily *family;
-	ListCell   *lc;
-
-	if (top == rti)
-		return 0;
-	foreach(lc, ctx->families)
-	{
-		family = lfirst(lc);
-		if (family->top == top)
-			return family->blocks;
-	}
-	family = palloc0(sizeof(CScanFamily));
-	family->top = top;
-	foreach(lc, ctx->stmt->appendRelations)
-	{
-		AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
-		RangeTblEntry *rte = rt_fetch(info->child_relid, ctx->stmt->rtable);
-
-		if (rte->rtekind == RTE_RELATION && !rte->inh && RELKIND_HAS_STORAGE(rte->relkind) &&
-			top_parent(ctx, info->child_relid) == top)
-		{
-			Relation	rel = table_open(rte->relid, NoLock);
-
-			family->blocks += RelationGetNumberOfBlocks(rel);
-			table_close(rel, NoLock);
-		}
-	}
-	ctx->families = lappend(ctx->families, family);
-	return family->blocks;
-}
-
-const char *
-cscan_planner_why_not_in(PlannedStmt *stmt, Index rti)
-{
-	CScanRewrite ctx = {0};
-
-	ctx.stmt = stmt;
-	return cscan_planner_why_not(rt_fetch(rti, stmt->rtable)->relid, family_blocks(&ctx, rti));
-}
-
 /* A CScan with the target list, qual and costs of that scan. */
 static CustomScan *
 make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
@@ -168,7 +89,7 @@ make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
 	cscan->scan.plan.type = T_CustomScan;
 	cscan->flags = 0;
 	cscan->custom_relids = bms_make_singleton((int) scan->scanrelid);
-	cscan->custom_private = list_make2_int(kind, first_rows);
+	cscan->custom_private = list_make3_int(kind, first_rows, false);
 	cscan->methods = &cscan_scan_methods;
 	return cscan;
 }
@@ -176,11 +97,11 @@ make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
 static bool
 is_eligible(const Scan *scan, CScanRewrite *ctx)
 {
-	RangeTblEntry *rte = rt_fetch(scan->scanrelid, ctx->stmt->rtable);
+	RangeTblEntry *rte = rt_fetch(scan->scanrelid, ctx->families.stmt->rtable);
 
 	return rte->rtekind == RTE_RELATION &&
 		!has_current_of((Node *) scan->plan.qual, NULL) &&
-		cscan_planner_why_not(rte->relid, family_blocks(ctx, scan->scanrelid)) == NULL;
+		cscan_planner_why_not(rte->relid, cscan_family_blocks(&ctx->families, scan->scanrelid)) == NULL;
 }
 
 /* A CScan's bitmap is made by one process, in its own memory. */
@@ -201,52 +122,6 @@ unshare_bitmap(Plan *plan)
 	}
 	foreach(lc, inputs)
 		unshare_bitmap(lfirst(lc));
-}
-
-/* Does an expression hold what comes from elsewhere in the plan? */
-static bool
-has_params(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-		return ((Param *) node)->paramkind == PARAM_EXEC;
-	if (IsA(node, SubPlan))
-		return true;
-	return expression_tree_walker(node, has_params, context);
-}
-
-bool
-cscan_planner_may_change(Node *quals)
-{
-	return has_params(quals, NULL) || contain_mutable_functions(quals);
-}
-
-bool
-cscan_planner_bitmap_may_change(Plan *plan)
-{
-	List	   *inputs = NIL;
-	ListCell   *lc;
-
-	if (IsA(plan, BitmapIndexScan))
-		return cscan_planner_may_change((Node *) ((BitmapIndexScan *) plan)->indexqual);
-	if (IsA(plan, BitmapAnd))
-		inputs = ((BitmapAnd *) plan)->bitmapplans;
-	else if (IsA(plan, BitmapOr))
-		inputs = ((BitmapOr *) plan)->bitmapplans;
-	foreach(lc, inputs)
-	{
-		if (cscan_planner_bitmap_may_change(lfirst(lc)))
-			return true;
-	}
-	return false;
-}
-
-bool
-cscan_planner_is_marked(const Plan *plan)
-{
-	return IsA(plan, BitmapHeapScan) && IsA(plan->lefttree, BitmapAnd) &&
-		list_length(((BitmapAnd *) plan->lefttree)->bitmapplans) == 1;
 }
 
 static Plan *
@@ -284,15 +159,6 @@ rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 	}
 }
 
-static void
-rewrite_list(List *plans, bool first_rows, CScanRewrite *ctx)
-{
-	ListCell   *lc;
-
-	foreach(lc, plans)
-		lfirst(lc) = rewrite_plan(lfirst(lc), first_rows, ctx);
-}
-
 /* Does this node hand on rows only after it has read all of its input? */
 static bool
 reads_all_input(const Plan *plan)
@@ -310,48 +176,96 @@ reads_all_input(const Plan *plan)
 	}
 }
 
+/* A child of a node that has been rewritten. */
+static void
+rewrite_child(Plan **child, void *arg)
+{
+	CScanAbove *above = arg;
+
+	*child = rewrite_plan(*child, child == &above->plan->righttree ?
+						  above->inner_first_rows : above->first_rows, above->ctx);
+}
+
+/*
+ * Does this node lock rows in the order in which they come?  Two of them that take
+ * their rows in different orders might wait for each other.
+ */
+static bool
+locks_rows(const Plan *plan)
+{
+	return IsA(plan, LockRows) ||
+		(IsA(plan, ModifyTable) && ((const ModifyTable *) plan)->operation != CMD_INSERT);
+}
+
+/*
+ * Can all processes of a parallel query read for this scan?  PostgreSQL has each
+ * child of a Parallel Append that it takes for small read by one process; in a
+ * family all processes read what is there.
+ */
+static bool
+can_be_parallel(const CustomScan *cscan)
+{
+	switch ((CScanKind) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_KIND))
+	{
+		case CSCAN_WHOLE:
+			return true;
+		case CSCAN_BITMAP:
+			return !cscan_planner_bitmap_may_change(cscan->scan.plan.lefttree);
+		default:
+			return false;
+	}
+}
+
+/*
+ * The CScans below an Append may be a family (exec/family.c).  Where an order was
+ * asked for, of partitions one behind the other, each child is sorted by itself, so
+ * none of them is a CScan.
+ */
+static void
+mark_family(Append *append)
+{
+	ListCell   *lc;
+
+	foreach(lc, append->appendplans)
+	{
+		CustomScan *child = lfirst(lc);
+
+		if (!cscan_planner_is_cscan(&child->scan.plan) ||
+			(append->plan.parallel_aware && !can_be_parallel(child)))
+			continue;
+		lfirst_int(list_nth_cell(child->custom_private, CSCAN_PRIVATE_IN_FAMILY)) = true;
+		child->scan.plan.parallel_aware |= append->plan.parallel_aware;
+	}
+}
+
 static Plan *
 rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 {
-	bool		inner_first_rows;
+	CScanAbove	above;
 
 	if (plan == NULL)
 		return NULL;
-
-	if (ctx->visitor)
-		ctx->visitor(plan, ctx->arg);
-	else if (IsA(plan, SeqScan) || IsA(plan, TidRangeScan) || cscan_planner_is_marked(plan))
+	if (IsA(plan, SeqScan) || IsA(plan, TidRangeScan) || cscan_planner_is_marked(plan))
 		return rewrite_scan(plan, first_rows, ctx);
 
 	if (IsA(plan, Limit))
 		first_rows = true;
 	else if (reads_all_input(plan))
 		first_rows = false;
-	inner_first_rows = first_rows;
 
-	switch (nodeTag(plan))
-	{
-		case T_Append:
-			rewrite_list(((Append *) plan)->appendplans, first_rows, ctx);
-			break;
-		case T_MergeAppend:
-			rewrite_list(((MergeAppend *) plan)->mergeplans, first_rows, ctx);
-			break;
-		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan =
-				rewrite_plan(((SubqueryScan *) plan)->subplan, first_rows, ctx);
-			break;
-		case T_NestLoop:
-			if (((Join *) plan)->inner_unique ||
-				((Join *) plan)->jointype == JOIN_SEMI ||
-				((Join *) plan)->jointype == JOIN_ANTI)
-				inner_first_rows = true;
-			break;
-		default:
-			break;
-	}
-	plan->lefttree = rewrite_plan(plan->lefttree, first_rows, ctx);
-	plan->righttree = rewrite_plan(plan->righttree, inner_first_rows, ctx);
+	above.ctx = ctx;
+	above.plan = plan;
+	above.first_rows = above.inner_first_rows = first_rows;
+	if (IsA(plan, NestLoop) &&
+		(((Join *) plan)->inner_unique ||
+		 ((Join *) plan)->jointype == JOIN_SEMI ||
+		 ((Join *) plan)->jointype == JOIN_ANTI))
+		above.inner_first_rows = true;
+	ctx->in_order += locks_rows(plan);
+	cscan_visit_children(plan, rewrite_child, &above);
+	ctx->in_order -= locks_rows(plan);
+	if (IsA(plan, Append) && !first_rows && ctx->in_order == 0)
+		mark_family((Append *) plan);
 	return plan;
 }
 
@@ -374,7 +288,7 @@ rewrite_statement(PlannedStmt *stmt, bool first_rows, CScanRewrite *ctx)
 	ListCell   *lc;
 	int			plan_id = 1;
 
-	ctx->stmt = stmt;
+	ctx->families.stmt = stmt;
 	stmt->planTree = rewrite_plan(stmt->planTree, first_rows, ctx);
 	foreach(lc, stmt->subplans)
 	{
@@ -382,16 +296,6 @@ rewrite_statement(PlannedStmt *stmt, bool first_rows, CScanRewrite *ctx)
 								  bms_is_member(plan_id, ctx->first_rows_subplans), ctx);
 		plan_id++;
 	}
-}
-
-void
-cscan_planner_visit(PlannedStmt *stmt, CScanPlanVisitor visitor, void *arg)
-{
-	CScanRewrite ctx = {0};
-
-	ctx.visitor = visitor;
-	ctx.arg = arg;
-	rewrite_statement(stmt, false, &ctx);
 }
 
 static PlannedStmt *

@@ -6,128 +6,119 @@
  *		queryRelevance	waiting counts eight times, so that whoever has waited
  *						long is served before one that needs little
  *		keepRelevance	of chunks that are worth the same the one goes that the
- *						fewest of the table's last scans wanted when they began:
- *						the next scan is likely to want what these did
+ *						fewest of the last scans wanted when they began: the next
+ *						scan is likely to want what these did
  *
  * All else is relevance's (relevance.c).  The simulator shows what it gains: a
  * shorter worst wait, and on average no longer latency (doc/policies.md).
  *
- * What the last scans wanted is kept in parts of a table: a part is one chunk,
- * or as many as it takes for a table to have no more than CSCAN_PARTS.  All
- * scans of the table count, whatever their policy, each time they begin; those
- * that began long ago are forgotten as others come, and all of them when the
- * table's last scan has gone.  Parts only grow: a table that has outgrown them
- * begins to be known anew.
+ * Its history is what the last scans wanted, whatever their policy, each time
+ * they started:
+ *
+ *		word 0			starts so far
+ *		sets of chunks	one for each of the last LAST_SCANS starts, and
+ *		planes			a tally of these sets
+ *
+ * When a table's last scan has gone its numbers of chunks go, and with them what
+ * was known.
  *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
-#include "pool_internal.h"
+#include "relevance.h"
+#include "slots.h"
 
+#define LAST_SCANS	32
+#define PLANES		6
 #define IMPATIENCE	8
 
-/* Make room for what one more scan asks for: the oldest is forgotten. */
+_Static_assert(LAST_SCANS < 1 << PLANES, "too few planes");
+
+static size_t
+history_words(const CScanLimits *limits)
+{
+	return 1 + (size_t) (LAST_SCANS + PLANES) * (limits->max_chunks / 64);
+}
+
+/* What one of the last scans wanted. */
 static uint64_t *
-forget_oldest(CScanTable *t)
+set_of(const CScanPool *pool, uint64_t *history, uint32_t n)
 {
-	uint64_t   *asked = t->asked[t->next_asked];
-
-	t->next_asked = (t->next_asked + 1) % CSCAN_LAST_SCANS;
-	CSCAN_SET_EACH(part, asked, CSCAN_PART_WORDS)
-	{
-		t->demand[part]--;
-	}
-	memset(asked, 0, sizeof(t->asked[0]));
-	return asked;
+	return history + 1 + (size_t) n * cscan_chunk_words(pool);
 }
 
-void
-cscan_demand_note(CScanPool *pool, int scan)
+/* How many of them wanted each chunk. */
+static CScanTally
+tally_of(const CScanPool *pool, uint64_t *history)
 {
-	const CScanInterest *s = &pool->scans[scan];
-	const CScanRange *ranges = RANGES(pool, scan);
-	CScanTable *t = &pool->tables[s->table];
-	uint64_t   *asked;
+	CScanTally	tally = {.nplanes = PLANES};
 
-	if (t->part_chunks == 0 || (s->nchunks - 1) / t->part_chunks >= CSCAN_PARTS)
-	{
-		memset(t->asked, 0, sizeof(t->asked));
-		memset(t->demand, 0, sizeof(t->demand));
-		t->part_chunks = (s->nchunks - 1) / CSCAN_PARTS + 1;
-	}
-	asked = forget_oldest(t);
-	for (uint32_t r = 0; r < s->nranges; r++)
-		cscan_set_add_range(asked, ranges[r].first / t->chunk_blocks / t->part_chunks,
-							(ranges[r].end - 1) / t->chunk_blocks / t->part_chunks);
-	CSCAN_SET_EACH(part, asked, CSCAN_PART_WORDS)
-	{
-		t->demand[part]++;
-	}
+	for (int k = 0; k < PLANES; k++)
+		tally.plane[k] = set_of(pool, history, LAST_SCANS + (uint32_t) k);
+	return tally;
 }
 
-/* Chunks beyond all parts are of a table that was longer: nobody asked for them. */
-uint32_t
-cscan_demand_of(const CScanPool *pool, int table, uint32_t chunk)
+static void
+on_space_gone(CScanPool *pool, uint64_t *history, int space)
 {
-	const CScanTable *t = &pool->tables[table];
+	const CScanSpace *p = &pool->spaces[space];
 
-	if (t->part_chunks == 0 || chunk / t->part_chunks >= CSCAN_PARTS)
-		return 0;
-	return t->demand[chunk / t->part_chunks];
+	for (uint32_t n = 0; n < LAST_SCANS + PLANES; n++)
+		cscan_set_remove_range(set_of(pool, history, n), p->first_chunk,
+							   p->first_chunk + p->nchunks - 1);
 }
 
-void
-cscan_demand_rebuild(CScanPool *pool, int table)
+static void
+on_start(CScanPool *pool, uint64_t *history, int scan)
 {
-	CScanTable *t = &pool->tables[table];
+	const CScanScan *s = &pool->scans[scan];
+	CScanTally	tally = tally_of(pool, history);
+	uint64_t   *set = set_of(pool, history, (uint32_t) (history[0] % LAST_SCANS));
 
-	memset(t->demand, 0, sizeof(t->demand));
-	for (int i = 0; i < CSCAN_LAST_SCANS; i++)
-	{
-		CSCAN_SET_EACH(part, t->asked[i], CSCAN_PART_WORDS)
-		{
-			t->demand[part]++;
-		}
-	}
-}
-
-static int
-choose_query(CScanPool *pool, uint64_t now)
-{
-	return cscan_relevance_choose_query(pool, now, CSCAN_POLICY_DEMAND);
+	if (s->nwanted == 0)
+		return;
+	cscan_tally_subtract(&tally, set, 0, cscan_chunk_words(pool));
+	memset(set, 0, sizeof(uint64_t) * cscan_chunk_words(pool));
+	memcpy(set + s->first_word, cscan_wanted(pool, scan) + s->first_word,
+		   sizeof(uint64_t) * (s->end_word - s->first_word));
+	cscan_tally_add(&tally, set, s->first_word, s->end_word);
+	history[0]++;
 }
 
 /* keepRelevance, and of equals those that the fewest have asked for. */
-void
-cscan_demand_least_valued(CScanPool *pool, uint64_t *slots)
+static void
+least_valued(CScanPool *pool, uint64_t *slots)
 {
+	CScanTally	tally = tally_of(pool, pool->history[CSCAN_POLICY_DEMAND]);
 	uint32_t	least = UINT32_MAX;
 
 	cscan_relevance_least_valued(pool, slots);
 	CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
 	{
-		uint32_t	demand = cscan_demand_of(pool, pool->slots[i].table, pool->slots[i].chunk);
+		uint32_t	demand = cscan_tally_count(&tally, pool->slots[i].chunk);
 
 		if (demand < least)
 			least = demand;
 	}
 	CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
 	{
-		if (cscan_demand_of(pool, pool->slots[i].table, pool->slots[i].chunk) > least)
+		if (cscan_tally_count(&tally, pool->slots[i].chunk) > least)
 			cscan_set_remove(slots, (uint32_t) i);
 	}
 }
 
 const CScanPolicy cscan_policy_demand = {
 	.name = "demand",
+	.traits = {.queue = CSCAN_QUEUE_RELEVANCE,.impatience = IMPATIENCE,.overrides = true},
 	.start = cscan_relevance_start,
 	.choose_available = cscan_relevance_choose_available,
-	.choose_query = choose_query,
+	.choose_query = cscan_relevance_choose_query,
 	.choose_load = cscan_relevance_choose_load,
 	.spare = cscan_relevance_spare,
-	.least_valued = cscan_demand_least_valued,
+	.least_valued = least_valued,
 	.protect = cscan_relevance_protect,
-	.overrides = true,
-	.impatience = IMPATIENCE,
+	.history_words = history_words,
+	.on_space_gone = on_space_gone,
+	.on_start = on_start,
 };

@@ -1,16 +1,162 @@
 /*-------------------------------------------------------------------------
  *
  * elevator.c
- *		Policy elevator: one cursor for each table sweeps what its scans want
+ *		Policy elevator: one cursor sweeps what the scans of a table want
  *		(Section 3 of the paper).
  *
  * Chunks are loaded strictly in the order of the sweep, and a chunk stays
  * until every elevator scan that wants it has used it; a full pool of wanted
  * chunks makes the cursor wait for the slowest scan.
  *
+ * Scans that have a space in common share a sweep, and so do those that are linked
+ * by other scans: were each to have a cursor of its own, a scan between two others
+ * would wait while theirs take turns.  Its history says of each space
+ *
+ *		which sweep it is in: the number of one of the spaces in it,
+ *
+ * and of each sweep, under that number,
+ *
+ *		the chunk that follows its last load, the number of that load, and how many
+ *		spaces are in it.
+ *
+ * Sweeps become one when a scan of both starts, and stay so as long as their spaces
+ * are there.
+ *
  *-------------------------------------------------------------------------
  */
-#include "pool_internal.h"
+#include "policy.h"
+#include "queue.h"
+#include "slots.h"
+#include "status.h"
+
+#define WORDS	4
+
+static size_t
+history_words(const CScanLimits *limits)
+{
+	return WORDS * (size_t) limits->max_spaces;
+}
+
+static uint64_t *
+sweep_of(uint64_t *history, int space)
+{
+	return &history[WORDS * (size_t) space];
+}
+
+static uint64_t *
+cursor_of(uint64_t *history, uint64_t sweep)
+{
+	return &history[WORDS * sweep + 1];
+}
+
+static uint64_t *
+last_load_of(uint64_t *history, uint64_t sweep)
+{
+	return &history[WORDS * sweep + 2];
+}
+
+static uint64_t *
+size_of(uint64_t *history, uint64_t sweep)
+{
+	return &history[WORDS * sweep + 3];
+}
+
+/* The sweep of a scan's first space, which is that of all of them. */
+static uint64_t
+scan_sweep(const CScanPool *pool, int scan)
+{
+	int			space = cscan_pool_space_of_scan(pool, scan, 0);
+
+	return space == CSCAN_NONE ? UINT64_MAX :
+		*sweep_of(pool->history[CSCAN_POLICY_ELEVATOR], space);
+}
+
+static void
+on_space(CScanPool *pool, uint64_t *history, int space)
+{
+	uint64_t	sweep = (uint64_t) space;
+
+	*sweep_of(history, space) = sweep;
+	*cursor_of(history, sweep) = pool->spaces[space].first_chunk;
+	*last_load_of(history, sweep) = 0;
+	*size_of(history, sweep) = 1;
+}
+
+/* All spaces of a sweep are in another one from now on. */
+static void
+rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to)
+{
+	for (int i = 0; i < pool->state->limits.max_spaces && *size_of(history, from) > 0; i++)
+	{
+		if (!pool->spaces[i].used || *sweep_of(history, i) != from)
+			continue;
+		*sweep_of(history, i) = to;
+		(*size_of(history, from))--;
+		(*size_of(history, to))++;
+	}
+}
+
+/* The number that a sweep has may be that of the space that goes. */
+static void
+on_space_gone(CScanPool *pool, uint64_t *history, int space)
+{
+	uint64_t	sweep = *sweep_of(history, space);
+	uint64_t	gone = (uint64_t) space;
+
+	(*size_of(history, sweep))--;
+	*sweep_of(history, space) = UINT64_MAX;
+	if (sweep != gone || *size_of(history, gone) == 0)
+		return;
+	for (int i = 0; i < pool->state->limits.max_spaces; i++)
+	{
+		if (!pool->spaces[i].used || *sweep_of(history, i) != gone)
+			continue;
+		*cursor_of(history, (uint64_t) i) = *cursor_of(history, gone);
+		*last_load_of(history, (uint64_t) i) = *last_load_of(history, gone);
+		*size_of(history, (uint64_t) i) = 0;
+		rename_sweep(pool, history, gone, (uint64_t) i);
+		return;
+	}
+}
+
+static void
+on_cursor(CScanPool *pool, uint64_t *history, int space)
+{
+	*cursor_of(history, *sweep_of(history, space)) = pool->spaces[space].cursor;
+}
+
+/* The sweeps of its spaces become that one which has loaded last. */
+static void
+on_start(CScanPool *pool, uint64_t *history, int scan)
+{
+	uint64_t	latest = UINT64_MAX;
+
+	if (pool->scans[scan].policy != CSCAN_POLICY_ELEVATOR)
+		return;
+	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
+	{
+		uint64_t	sweep = *sweep_of(history, i);
+
+		if (latest == UINT64_MAX || *last_load_of(history, sweep) > *last_load_of(history, latest))
+			latest = sweep;
+	}
+	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
+	{
+		if (*sweep_of(history, i) != latest)
+			rename_sweep(pool, history, *sweep_of(history, i), latest);
+	}
+}
+
+static void
+on_load(CScanPool *pool, uint64_t *history, int scan, uint32_t chunk)
+{
+	uint64_t	sweep = *sweep_of(history, pool->space_of[chunk]);
+
+	if (pool->scans[scan].policy != CSCAN_POLICY_ELEVATOR)
+		return;
+	*cursor_of(history, sweep) = chunk + 1;
+	*last_load_of(history, sweep) = pool->state->nloads;
+}
 
 static uint32_t
 start(const CScanPool *pool, int scan)
@@ -29,39 +175,40 @@ choose_available(const CScanPool *pool, int scan)
 	return cscan_slots_first(pool, cscan_scan_slots(pool, scan, CSCAN_HAS_READY));
 }
 
-/* Any starved scan moves its table's cursor; the longest waiting first. */
+/* Any starved scan moves its sweep's cursor; the longest waiting first. */
 static int
-choose_query(CScanPool *pool, uint64_t now)
+choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
 	uint64_t	since;
-	int			scan = cscan_queue_first(pool, CSCAN_POLICY_ELEVATOR, true, &since);
+	int			scan = cscan_queue_first(pool, self, true, &since);
 
 	(void) now;
 	if (scan == CSCAN_NONE)
-		scan = cscan_queue_first(pool, CSCAN_POLICY_ELEVATOR, false, &since);
+		scan = cscan_queue_first(pool, self, false, &since);
 	return scan;
 }
 
+/* The next chunk of the sweep that one of its scans finds absent. */
 static uint32_t
 choose_load(CScanPool *pool, int scan)
 {
-	int			table = pool->scans[scan].table;
-	uint32_t	cursor = pool->tables[table].elevator;
+	uint64_t	sweep = scan_sweep(pool, scan);
+	uint32_t	cursor = (uint32_t) *cursor_of(pool->history[CSCAN_POLICY_ELEVATOR], sweep);
 	uint32_t	best = CSCAN_NO_CHUNK;
 	uint32_t	nearest = 0;
 
-	/* The next chunk of the sweep that some elevator scan finds absent. */
-	CSCAN_SET_EACH(i, cscan_table_scans(pool, table), cscan_scan_words(pool))
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + CSCAN_POLICY_ELEVATOR),
+				   cscan_scan_words(pool))
 	{
 		uint32_t	chunk;
 		uint32_t	distance;
 
-		if (pool->scans[i].policy != CSCAN_POLICY_ELEVATOR || !cscan_pool_active(pool, i))
+		if (!cscan_pool_active(pool, i) || scan_sweep(pool, i) != sweep)
 			continue;
-		chunk = cscan_status_first_absent(pool, i, cursor);
+		chunk = cscan_state_first_absent(pool, i, cursor, true);
 		if (chunk == CSCAN_NO_CHUNK)
 			continue;
-		distance = chunk >= cursor ? chunk - cursor : chunk + CSCAN_MAX_CHUNKS;
+		distance = chunk >= cursor ? chunk - cursor : chunk + pool->state->limits.max_chunks;
 		if (best == CSCAN_NO_CHUNK || distance < nearest)
 		{
 			best = chunk;
@@ -75,18 +222,25 @@ choose_load(CScanPool *pool, int scan)
 
 /* What an elevator scan will use, as it is, stays until it has. */
 static void
-protect(CScanPool *pool, uint64_t *slots)
+keep_usable(CScanPool *pool, uint64_t *slots)
 {
-	CScanTally	wanted = cscan_status_slots(pool, CSCAN_TALLY_ELEVATOR);
+	CScanTally	usable = cscan_status_slots(pool, CSCAN_TALLY_KEEPERS);
 
-	cscan_tally_remove_counted(&wanted, slots, cscan_slot_words(pool));
+	cscan_tally_remove_counted(&usable, slots, cscan_slot_words(pool));
+}
+
+static void
+protect(CScanPool *pool, CScanPolicyId self, uint64_t *slots)
+{
+	(void) self;
+	keep_usable(pool, slots);
 }
 
 static void
 spare(CScanPool *pool, int scan, uint64_t *slots)
 {
 	(void) scan;
-	protect(pool, slots);
+	keep_usable(pool, slots);
 }
 
 /* What the fewest scans of other policies want, then the oldest. */
@@ -100,6 +254,7 @@ least_valued(CScanPool *pool, uint64_t *slots)
 
 const CScanPolicy cscan_policy_elevator = {
 	.name = "elevator",
+	.traits = {.queue = CSCAN_QUEUE_SINCE,.keeps_ready = true},
 	.start = start,
 	.choose_available = choose_available,
 	.choose_query = choose_query,
@@ -107,5 +262,10 @@ const CScanPolicy cscan_policy_elevator = {
 	.spare = spare,
 	.least_valued = least_valued,
 	.protect = protect,
-	.overrides = false,
+	.history_words = history_words,
+	.on_space = on_space,
+	.on_space_gone = on_space_gone,
+	.on_cursor = on_cursor,
+	.on_start = on_start,
+	.on_load = on_load,
 };

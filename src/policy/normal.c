@@ -12,7 +12,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "pool_internal.h"
+#include "interest.h"
+#include "policy.h"
 
 /* The chunk to be loaded next for an in-order scan: its next one, if absent. */
 static uint32_t
@@ -20,7 +21,8 @@ next_absent(const CScanPool *pool, int scan)
 {
 	uint32_t	chunk = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
 
-	if (chunk == CSCAN_NO_CHUNK || cscan_pool_absent_for(pool, scan, chunk))
+	if (chunk != CSCAN_NO_CHUNK && cscan_set_has(pool->loadable, chunk) &&
+		cscan_pool_absent_for(pool, scan, chunk))
 		return chunk;
 	return CSCAN_NO_CHUNK;
 }
@@ -33,7 +35,7 @@ keep_next_two(const CScanPool *pool, int scan, uint64_t *slots)
 
 	for (int n = 0; n < 2 && chunk != CSCAN_NO_CHUNK; n++)
 	{
-		int			slot = cscan_pool_find(pool, pool->scans[scan].table, chunk);
+		int			slot = cscan_pool_find(pool, chunk);
 
 		if (slot != CSCAN_NONE)
 			cscan_set_remove(slots, (uint32_t) slot);
@@ -49,30 +51,42 @@ normal_start(const CScanPool *pool, int scan)
 	return 0;
 }
 
+/* Blocks of the chunks that two scans both want. */
+static uint64_t
+overlap(const CScanPool *pool, int a, int b)
+{
+	const CScanScan *x = &pool->scans[a];
+	const CScanScan *y = &pool->scans[b];
+	uint32_t	first = x->first_word > y->first_word ? x->first_word : y->first_word;
+	uint32_t	end = x->end_word < y->end_word ? x->end_word : y->end_word;
+	uint64_t	blocks = 0;
+
+	for (uint32_t w = first; w < end; w++)
+	{
+		for (uint64_t both = cscan_wanted(pool, a)[w] & cscan_wanted(pool, b)[w]; both != 0; both &= both - 1)
+			blocks += cscan_pool_space_of(pool, w * 64 + (uint32_t) __builtin_ctzll(both))->chunk_blocks;
+	}
+	return blocks;
+}
+
 static uint32_t
 attach_start(const CScanPool *pool, int scan)
 {
-	const CScanInterest *s = &pool->scans[scan];
-	uint32_t	most = 0;
+	uint64_t	most = 0;
 	uint32_t	start = 0;
 
-	CSCAN_SET_EACH(i, cscan_table_scans(pool, s->table), cscan_scan_words(pool))
+	for (int i = 0; i < pool->state->limits.max_scans; i++)
 	{
-		const CScanInterest *other = &pool->scans[i];
-		uint32_t	overlap = 0;
+		const CScanScan *other = &pool->scans[i];
+		uint64_t	blocks;
 
-		if (i == scan || other->stalled ||
-			(other->policy != CSCAN_POLICY_NORMAL &&
-			 other->policy != CSCAN_POLICY_ATTACH))
+		if (i == scan || !cscan_pool_active(pool, i) ||
+			(other->policy != CSCAN_POLICY_NORMAL && other->policy != CSCAN_POLICY_ATTACH))
 			continue;
-		for (uint32_t w = s->first_word; w < s->end_word && w < other->end_word; w++)
+		blocks = overlap(pool, scan, i);
+		if (blocks > most)
 		{
-			if (w >= other->first_word)
-				overlap += (uint32_t) __builtin_popcountll(WANTED(pool, i)[w] & WANTED(pool, scan)[w]);
-		}
-		if (overlap > most)
-		{
-			most = overlap;
+			most = blocks;
 			start = cscan_pool_next_wanted(pool, scan, other->position);
 		}
 	}
@@ -82,9 +96,8 @@ attach_start(const CScanPool *pool, int scan)
 static int
 choose_available(const CScanPool *pool, int scan)
 {
-	const CScanInterest *s = &pool->scans[scan];
-	uint32_t	chunk = cscan_pool_next_wanted(pool, scan, s->position);
-	int			slot = cscan_pool_find(pool, s->table, chunk);
+	uint32_t	chunk = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
+	int			slot = cscan_pool_find(pool, chunk);
 
 	if (slot != CSCAN_NONE && cscan_pool_ready_for(pool, slot, scan))
 		return slot;
@@ -98,22 +111,25 @@ choose_available(const CScanPool *pool, int scan)
  * are reading come last.
  */
 static int
-oldest_waiter(const CScanPool *pool, CScanPolicyId policy)
+choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
 	uint32_t	running = (uint32_t) cscan_pool_running(pool);
 	int			best = CSCAN_NONE;
 
-	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + (int) policy),
+	(void) now;
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + (int) self),
 				   cscan_scan_words(pool))
 	{
-		const CScanInterest *s = &pool->scans[i];
+		const CScanScan *s = &pool->scans[i];
+		uint32_t	chunk;
 		bool		tight;
 
-		if (!cscan_pool_active(pool, i) || s->warm ||
-			!pool->tables[s->table].loadable ||
-			next_absent(pool, i) == CSCAN_NO_CHUNK)
+		if (!cscan_pool_active(pool, i) || s->warm)
 			continue;
-		tight = pool->state->budget / pool->tables[s->table].chunk_blocks <= running;
+		chunk = next_absent(pool, i);
+		if (chunk == CSCAN_NO_CHUNK)
+			continue;
+		tight = pool->state->budget / cscan_pool_space_of(pool, chunk)->chunk_blocks <= running;
 		if (best == CSCAN_NONE ||
 			(tight && s->blocked && !pool->scans[best].blocked) ||
 			((!tight || s->blocked == pool->scans[best].blocked) &&
@@ -121,20 +137,6 @@ oldest_waiter(const CScanPool *pool, CScanPolicyId policy)
 			best = i;
 	}
 	return best;
-}
-
-static int
-normal_choose_query(CScanPool *pool, uint64_t now)
-{
-	(void) now;
-	return oldest_waiter(pool, CSCAN_POLICY_NORMAL);
-}
-
-static int
-attach_choose_query(CScanPool *pool, uint64_t now)
-{
-	(void) now;
-	return oldest_waiter(pool, CSCAN_POLICY_ATTACH);
 }
 
 static uint32_t
@@ -166,9 +168,9 @@ least_valued(CScanPool *pool, uint64_t *slots)
 
 /* Against other policies: the next chunks of its scans. */
 static void
-protect(const CScanPool *pool, CScanPolicyId policy, uint64_t *slots)
+protect(CScanPool *pool, CScanPolicyId self, uint64_t *slots)
 {
-	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + (int) policy),
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + (int) self),
 				   cscan_scan_words(pool))
 	{
 		if (cscan_pool_active(pool, i))
@@ -176,40 +178,26 @@ protect(const CScanPool *pool, CScanPolicyId policy, uint64_t *slots)
 	}
 }
 
-static void
-normal_protect(CScanPool *pool, uint64_t *slots)
-{
-	protect(pool, CSCAN_POLICY_NORMAL, slots);
-}
-
-static void
-attach_protect(CScanPool *pool, uint64_t *slots)
-{
-	protect(pool, CSCAN_POLICY_ATTACH, slots);
-}
-
 const CScanPolicy cscan_policy_normal = {
 	.name = "normal",
+	.traits = {.in_order = true,.overrides = true},
 	.start = normal_start,
 	.choose_available = choose_available,
-	.choose_query = normal_choose_query,
+	.choose_query = choose_query,
 	.choose_load = choose_load,
 	.spare = spare,
 	.least_valued = least_valued,
-	.protect = normal_protect,
-	.overrides = true,
-	.in_order = true,
+	.protect = protect,
 };
 
 const CScanPolicy cscan_policy_attach = {
 	.name = "attach",
+	.traits = {.in_order = true,.overrides = true},
 	.start = attach_start,
 	.choose_available = choose_available,
-	.choose_query = attach_choose_query,
+	.choose_query = choose_query,
 	.choose_load = choose_load,
 	.spare = spare,
 	.least_valued = least_valued,
-	.protect = attach_protect,
-	.overrides = true,
-	.in_order = true,
+	.protect = protect,
 };

@@ -1,22 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * queue.c
- *		Which starved scan is the next?  Heaps of scans, by urgency.
- *
- * In a queue are the scans of one policy that are starved and for which there
- * is something to load; those that wait (blocked) in one, the others, which
- * still have a chunk to read, in another.
- *
- *		relevance	the highest queryRelevance (Figure 3) first: - needed +
- *		demand		impatience * waiting / (load time * scans).  All that wait
- *					age alike, so whoever is first stays first as time goes by:
- *					the order is that of needed * rate + since, where the rate
- *					is what a chunk is worth in waiting time, load time * scans
- *					/ impatience
- *		elevator	the longest waiting first: since
+ *		See queue.h.
  *
  * The rate changes when scans come and go, and with the time that a load takes.
- * Then all the keys change.  So that this is rare, the load time counts only
+ * Then all the keys change.  So that this is rare, the block time counts only
  * when it has moved by an eighth since it last did (pace).
  *
  * Keys are kept beside the scans: of scans that have changed since (MOVED) the
@@ -24,7 +12,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "pool_internal.h"
+#include "queue.h"
 
 #define NO_QUEUE	0
 
@@ -35,17 +23,10 @@ queue_of(CScanPolicyId policy, bool blocked)
 	return (uint8_t) (2 * policy + (blocked ? 1 : 2));
 }
 
-/* Is the order one by queryRelevance? */
-static bool
-by_relevance(int policy)
-{
-	return cscan_policies[policy]->impatience > 0;
-}
-
 static CScanQueued *
 entries(const CScanPool *pool, uint8_t queue)
 {
-	return pool->queues + (size_t) (queue - 1) * pool->state->max_scans;
+	return pool->queues + (size_t) (queue - 1) * pool->state->limits.max_scans;
 }
 
 void
@@ -54,7 +35,7 @@ cscan_queue_init(CScanPool *pool)
 	for (int q = 0; q < CSCAN_NQUEUES; q++)
 		pool->state->queued[q] = 0;
 	pool->state->queues_stale = false;
-	for (int i = 0; i < pool->state->max_scans; i++)
+	for (int i = 0; i < pool->state->limits.max_scans; i++)
 		pool->scans[i].queue = NO_QUEUE;
 }
 
@@ -62,23 +43,30 @@ uint64_t
 cscan_queue_rate(const CScanPool *pool, CScanPolicyId policy)
 {
 	uint64_t	rate = pool->state->pace * (uint64_t) pool->state->nactive /
-		cscan_policies[policy]->impatience;
+		pool->state->traits[policy].impatience;
 
 	return rate > 0 ? rate : 1;
 }
 
+uint64_t
+cscan_queue_worth(const CScanPool *pool, CScanPolicyId policy, uint64_t needed)
+{
+	return needed * cscan_queue_rate(pool, policy) / 1000;
+}
+
 void
-cscan_queue_note_load(CScanPool *pool, double duration)
+cscan_queue_set_block_time(CScanPool *pool, double block_time)
 {
 	CScanPoolState *state = pool->state;
 	double		pace = (double) state->pace;
+	double		now = block_time * 1000;
 
-	state->load_time = duration;
-	if (duration < 1)
-		duration = 1;
-	if (duration > pace * 1.125 || duration < pace * 0.875)
+	state->block_time = block_time;
+	if (now < 1)
+		now = 1;
+	if (now > pace * 1.125 || now < pace * 0.875)
 	{
-		state->pace = (uint64_t) duration;
+		state->pace = (uint64_t) now;
 		state->queues_stale = true;
 	}
 }
@@ -86,13 +74,13 @@ cscan_queue_note_load(CScanPool *pool, double duration)
 static uint64_t
 key_of(const CScanPool *pool, int scan)
 {
-	const CScanInterest *s = &pool->scans[scan];
+	const CScanScan *s = &pool->scans[scan];
 
-	if (!by_relevance(s->policy))
+	if (cscan_traits(pool, scan)->queue == CSCAN_QUEUE_SINCE)
 		return s->since;
 	if (!s->blocked)
 		return s->needed;
-	return s->needed * cscan_queue_rate(pool, s->policy) + s->since;
+	return cscan_queue_worth(pool, s->policy, s->needed) + s->since;
 }
 
 static bool
@@ -105,7 +93,7 @@ static void
 put(CScanPool *pool, CScanQueued *heap, int32_t place, CScanQueued entry)
 {
 	heap[place] = entry;
-	pool->scans[entry.scan].place = place;
+	pool->scans[entry.scan].queue_place = place;
 }
 
 /* An entry goes down to where it belongs, from a place that is free. */
@@ -145,7 +133,7 @@ sift(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
 static void
 dequeue(CScanPool *pool, int scan)
 {
-	CScanInterest *s = &pool->scans[scan];
+	CScanScan *s = &pool->scans[scan];
 	uint8_t		queue = s->queue;
 	int32_t		n;
 
@@ -153,21 +141,19 @@ dequeue(CScanPool *pool, int scan)
 		return;
 	s->queue = NO_QUEUE;
 	n = --pool->state->queued[queue - 1];
-	if (s->place < n)
-		sift(pool, queue, s->place, entries(pool, queue)[n]);
+	if (s->queue_place < n)
+		sift(pool, queue, s->queue_place, entries(pool, queue)[n]);
 }
 
 /* Put a scan where it belongs, as it is now. */
 static void
 move(CScanPool *pool, int scan)
 {
-	CScanInterest *s = &pool->scans[scan];
+	CScanScan *s = &pool->scans[scan];
 	uint8_t		queue = NO_QUEUE;
 	CScanQueued entry = {0, scan};
 
-	if (s->table != CSCAN_NONE &&
-		(by_relevance(s->policy) || s->policy == CSCAN_POLICY_ELEVATOR) &&
-		pool->tables[s->table].loadable &&
+	if (s->started && cscan_traits(pool, scan)->queue != CSCAN_QUEUE_NONE &&
 		cscan_pool_starved(pool, scan) && cscan_pool_has_absent(pool, scan))
 		queue = queue_of(s->policy, s->blocked);
 
@@ -177,12 +163,12 @@ move(CScanPool *pool, int scan)
 		if (queue == NO_QUEUE)
 			return;
 		s->queue = queue;
-		s->place = pool->state->queued[queue - 1]++;
+		s->queue_place = pool->state->queued[queue - 1]++;
 	}
 	else if (queue == NO_QUEUE)
 		return;
 	entry.key = key_of(pool, scan);
-	sift(pool, queue, s->place, entry);
+	sift(pool, queue, s->queue_place, entry);
 }
 
 /* The rate has changed, and so have all keys that it is in. */
@@ -195,7 +181,7 @@ set_keys(CScanPool *pool)
 		CScanQueued *heap = entries(pool, queue);
 		int32_t		n = pool->state->queued[queue - 1];
 
-		if (!by_relevance(p))
+		if (pool->state->traits[p].queue != CSCAN_QUEUE_RELEVANCE)
 			continue;
 		for (int32_t i = 0; i < n; i++)
 			heap[i].key = key_of(pool, heap[i].scan);

@@ -9,9 +9,11 @@
  *		useRelevance	what a scan uses next: what fewest others want
  *		keepRelevance	what stays: what most almost starved scans want
  *
- * Ties: loads go to the chunk that follows the last one loaded, so that they
- * stay sequential; uses to the chunk loaded first; victims to the chunk that
- * was handed out longest ago.
+ * What a scan needs is counted in blocks, of all of its spaces.
+ *
+ * Ties: loads go to a chunk that is likely to be in memory already, then to the
+ * chunk that follows the last one loaded, so that they stay sequential; uses to
+ * the chunk loaded first; victims to the chunk that was handed out longest ago.
  *
  * The functions at the top are the paper's; the decisions below find their
  * extremes in the counts that are kept (status.c, queue.c).  Policy demand
@@ -22,17 +24,21 @@
 #include <math.h>
 #include <string.h>
 
-#include "pool_internal.h"
+#include "interest.h"
+#include "queue.h"
+#include "relevance.h"
+#include "slots.h"
+#include "status.h"
 
 /* Interested scans that have fewer than "limit" chunks available. */
 static int
-interested_below(const CScanPool *pool, int table, uint32_t chunk, uint32_t limit)
+interested_below(const CScanPool *pool, uint32_t chunk, uint32_t limit)
 {
 	int			n = 0;
 
-	CSCAN_SET_EACH(i, cscan_table_scans(pool, table), cscan_scan_words(pool))
+	CSCAN_SET_EACH(i, cscan_space_scans(pool, pool->space_of[chunk]), cscan_scan_words(pool))
 	{
-		n += !pool->scans[i].stalled && cscan_pool_below(pool, i, limit) &&
+		n += cscan_pool_active(pool, i) && cscan_pool_below(pool, i, limit) &&
 			cscan_pool_wants(pool, i, chunk);
 	}
 	return n;
@@ -42,40 +48,38 @@ interested_below(const CScanPool *pool, int table, uint32_t chunk, uint32_t limi
 static double
 qmax(const CScanPool *pool)
 {
-	return pool->state->max_scans + 1;
+	return pool->state->limits.max_scans + 1;
 }
 
 double
 cscan_relevance_query(const CScanPool *pool, int scan, uint64_t now)
 {
-	const CScanInterest *s = &pool->scans[scan];
+	const CScanScan *s = &pool->scans[scan];
 	double		waiting = 0;
 
 	if (!cscan_pool_starved(pool, scan))
 		return -INFINITY;
 	if (s->blocked)
 		waiting = (double) now - (double) s->since;
-	return -(double) s->needed + waiting / (double) cscan_queue_rate(pool, s->policy);
+	return -(double) s->needed + waiting * 1000 / (double) cscan_queue_rate(pool, s->policy);
 }
 
 double
-cscan_relevance_use(const CScanPool *pool, int table, uint32_t chunk)
+cscan_relevance_use(const CScanPool *pool, uint32_t chunk)
 {
-	return qmax(pool) - cscan_pool_interested(pool, table, chunk);
+	return qmax(pool) - cscan_pool_interested(pool, chunk);
 }
 
 double
-cscan_relevance_load(const CScanPool *pool, int table, uint32_t chunk)
+cscan_relevance_load(const CScanPool *pool, uint32_t chunk)
 {
-	return interested_below(pool, table, chunk, 2) * qmax(pool) +
-		cscan_pool_interested(pool, table, chunk);
+	return interested_below(pool, chunk, 2) * qmax(pool) + cscan_pool_interested(pool, chunk);
 }
 
 double
-cscan_relevance_keep(const CScanPool *pool, int table, uint32_t chunk)
+cscan_relevance_keep(const CScanPool *pool, uint32_t chunk)
 {
-	return interested_below(pool, table, chunk, 3) * qmax(pool) +
-		cscan_pool_interested(pool, table, chunk);
+	return interested_below(pool, chunk, 3) * qmax(pool) + cscan_pool_interested(pool, chunk);
 }
 
 uint32_t
@@ -107,30 +111,22 @@ cscan_relevance_choose_available(const CScanPool *pool, int scan)
  * since more; the queues have the highest of each.
  */
 int
-cscan_relevance_choose_query(CScanPool *pool, uint64_t now, CScanPolicyId policy)
+cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
 	uint64_t	waiting_key = 0;
 	uint64_t	needed = 0;
-	int			waiting = cscan_queue_first(pool, policy, true, &waiting_key);
-	int			reading = cscan_queue_first(pool, policy, false, &needed);
+	int			waiting = cscan_queue_first(pool, self, true, &waiting_key);
+	int			reading = cscan_queue_first(pool, self, false, &needed);
 	int64_t		ahead;			/* by which the first that waits is ahead */
 
 	if (waiting == CSCAN_NONE)
 		return reading;
 	if (reading == CSCAN_NONE)
 		return waiting;
-	ahead = (int64_t) (now + needed * cscan_queue_rate(pool, policy)) - (int64_t) waiting_key;
+	ahead = (int64_t) (now + cscan_queue_worth(pool, self, needed)) - (int64_t) waiting_key;
 	if (ahead == 0)
 		return waiting < reading ? waiting : reading;
 	return ahead > 0 ? waiting : reading;
-}
-
-/* Offer the absent ones of a word's chunks, of all that are in the mask. */
-static void
-offer(CScanHighest *search, const uint64_t *wanted, const uint64_t *resident, uint32_t w,
-	  uint64_t mask)
-{
-	cscan_highest_offer(search, w, wanted[w] & ~resident[w] & mask);
 }
 
 /*
@@ -140,58 +136,66 @@ offer(CScanHighest *search, const uint64_t *wanted, const uint64_t *resident, ui
 uint32_t
 cscan_relevance_choose_load(CScanPool *pool, int scan)
 {
-	const CScanInterest *s = &pool->scans[scan];
-	const uint64_t *wanted = WANTED(pool, scan);
-	const uint64_t *resident = RESIDENT(pool, s->table);
+	const CScanScan *s = &pool->scans[scan];
+	const uint64_t *wanted = cscan_wanted(pool, scan);
 	const uint64_t *has_wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
 	const uint64_t *has_available = cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE);
-	uint32_t	from = pool->tables[s->table].cursor;
-	uint64_t	later;			/* chunks from there on, in their word */
+	uint32_t	from = s->cursor;
+	uint32_t	here;			/* the word of "from" */
+	uint64_t	later;			/* and chunks from there on, in it */
 	CScanTally	interested;
 	CScanTally	starved;
+	CScanTally	cached = {1, {pool->cached}};
 	CScanHighest search;
-	uint32_t	w;
 
 	if (!cscan_pool_has_absent(pool, scan))
 		return CSCAN_NO_CHUNK;
-	if (from >= s->nchunks)
-		from = 0;
+	if (from / 64 < s->first_word || from / 64 >= s->end_word)
+		from = s->first_word * 64;
+	here = from / 64;
 	later = UINT64_MAX << (from % 64);
-	cscan_status_chunks(pool, s->table, &interested, &starved);
-	cscan_highest_begin(&search, &starved, &interested);
+	cscan_status_chunks(pool, &interested, &starved);
+	cscan_highest_begin(&search);
+	cscan_highest_add(&search, &starved);
+	cscan_highest_add(&search, &interested);
+	cscan_highest_add(&search, &cached);
 
 	/* What is in no slot. */
-	w = from / 64;
-	if (w >= s->first_word && w < s->end_word)
-		offer(&search, wanted, resident, w, later);
-	for (w = from / 64 + 1 > s->first_word ? from / 64 + 1 : s->first_word; w < s->end_word; w++)
-		offer(&search, wanted, resident, w, UINT64_MAX);
-	for (w = s->first_word; w < s->end_word && w < from / 64; w++)
-		offer(&search, wanted, resident, w, UINT64_MAX);
-	w = from / 64;
-	if (w >= s->first_word && w < s->end_word)
-		offer(&search, wanted, resident, w, ~later);
+	cscan_highest_offer(&search, here, cscan_absent_word(pool, wanted, here) & later);
+	for (uint32_t w = here + 1; w < s->end_word; w++)
+		cscan_highest_offer(&search, w, cscan_absent_word(pool, wanted, w));
+	for (uint32_t w = s->first_word; w < here; w++)
+		cscan_highest_offer(&search, w, cscan_absent_word(pool, wanted, w));
+	cscan_highest_offer(&search, here, cscan_absent_word(pool, wanted, here) & ~later);
 
 	/* What is there, but not all of it: there are few of these. */
-	for (w = 0; w < cscan_slot_words(pool); w++)
+	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
 	{
 		for (uint64_t slots = has_wanted[w] & ~has_available[w]; slots != 0; slots &= slots - 1)
 		{
 			uint32_t	chunk = pool->slots[w * 64 + (uint32_t) __builtin_ctzll(slots)].chunk;
 
-			cscan_highest_offer_late(&search, chunk, from);
+			if (cscan_set_has(pool->loadable, chunk))
+				cscan_highest_offer_late(&search, chunk, from);
 		}
 	}
 	return search.found ? search.number : CSCAN_NO_CHUNK;
 }
 
 /* findFreeSlot: not usefulForStarvedQuery(c) */
-void
-cscan_relevance_protect(CScanPool *pool, uint64_t *slots)
+static void
+keep_for_starved(CScanPool *pool, uint64_t *slots)
 {
 	CScanTally	starved = cscan_status_slots(pool, CSCAN_TALLY_STARVED);
 
 	cscan_tally_remove_counted(&starved, slots, cscan_slot_words(pool));
+}
+
+void
+cscan_relevance_protect(CScanPool *pool, CScanPolicyId self, uint64_t *slots)
+{
+	(void) self;
+	keep_for_starved(pool, slots);
 }
 
 /* ... and not interesting(c, q) */
@@ -202,7 +206,7 @@ cscan_relevance_spare(CScanPool *pool, int scan, uint64_t *slots)
 
 	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
 		slots[w] &= ~wanted[w];
-	cscan_relevance_protect(pool, slots);
+	keep_for_starved(pool, slots);
 }
 
 /* keepRelevance */
@@ -216,21 +220,14 @@ cscan_relevance_least_valued(CScanPool *pool, uint64_t *slots)
 	cscan_tally_lowest(&interested, slots, cscan_slot_words(pool));
 }
 
-static int
-choose_query(CScanPool *pool, uint64_t now)
-{
-	return cscan_relevance_choose_query(pool, now, CSCAN_POLICY_RELEVANCE);
-}
-
 const CScanPolicy cscan_policy_relevance = {
 	.name = "relevance",
+	.traits = {.queue = CSCAN_QUEUE_RELEVANCE,.impatience = 1,.overrides = true},
 	.start = cscan_relevance_start,
 	.choose_available = cscan_relevance_choose_available,
-	.choose_query = choose_query,
+	.choose_query = cscan_relevance_choose_query,
 	.choose_load = cscan_relevance_choose_load,
 	.spare = cscan_relevance_spare,
 	.least_valued = cscan_relevance_least_valued,
 	.protect = cscan_relevance_protect,
-	.overrides = true,
-	.impatience = 1,
 };

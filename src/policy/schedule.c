@@ -21,7 +21,12 @@
  */
 #include <string.h>
 
-#include "pool_internal.h"
+#include "interest.h"
+#include "policy.h"
+#include "record.h"
+#include "schedule.h"
+#include "slots.h"
+#include "status.h"
 
 const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
 #define CSCAN_POLICY_ENTRY(id, name) [CSCAN_POLICY_##id] = &cscan_policy_##name,
@@ -31,20 +36,61 @@ const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
 
 #define Max(a, b)	((a) > (b) ? (a) : (b))
 
+/* Whoever reads a slot goes on without. */
+static void
+send_readers_away(CScanPool *pool, int slot)
+{
+	CScanSlot  *s = &pool->slots[slot];
+
+	if (s->readers == 0)
+		return;
+	CSCAN_SET_EACH(i, cscan_space_scans(pool, s->space), cscan_scan_words(pool))
+	{
+		if (pool->scans[i].in_use == slot)
+			cscan_status_reads(pool, i, &pool->scans[i].in_use, CSCAN_NONE);
+	}
+	for (int i = 0; i < pool->state->limits.max_helpers && s->readers > 0; i++)
+	{
+		CScanHelper *helper = &pool->helpers[i];
+
+		if (helper->used && helper->in_use == slot)
+			cscan_status_reads(pool, helper->scan, &helper->in_use, CSCAN_NONE);
+	}
+}
+
+void
+cscan_schedule_drop(CScanPool *pool, int slot)
+{
+	if (pool->slots[slot].space == CSCAN_NONE)
+		return;
+	send_readers_away(pool, slot);
+	pool->state->unpinned = false;
+	cscan_slots_forget(pool, slot);
+	cscan_status_slot_changed(pool, slot);
+	cscan_slots_clear(pool, slot);
+}
+
+/*
+ * Would the scan find something to use if it were woken because this slot is
+ * ready?  Where others of its chunks are of use as well, one of them is.
+ */
+bool
+cscan_pool_can_use(const CScanPool *pool, int slot, int scan)
+{
+	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
+
+	return cscan_pool_wants(pool, scan, pool->slots[slot].chunk) &&
+		cscan_pool_ready_for(pool, slot, scan) &&
+		(!policy->traits.in_order || policy->choose_available(pool, scan) != CSCAN_NONE);
+}
+
 /* Does a before b?  Blocked scans first, of these the one that waits longest. */
 static bool
-goes_first(const CScanInterest *a, const CScanInterest *b)
+goes_first(const CScanScan *a, const CScanScan *b)
 {
 	if (a->blocked != b->blocked)
 		return a->blocked;
 	return a->since < b->since;
-}
-
-static bool
-any_of_policy(const CScanPool *pool, int policy)
-{
-	return cscan_set_next(cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + policy),
-						  cscan_scan_words(pool), 0) >= 0;
 }
 
 /* Of the policies' proposals the one that goes first, but for those tried. */
@@ -57,9 +103,9 @@ choose_query(CScanPool *pool, uint64_t now, unsigned tried)
 	{
 		int			scan;
 
-		if ((tried & (1u << p)) || !any_of_policy(pool, p))
+		if ((tried & (1u << p)) || !cscan_state_any_of(pool, p))
 			continue;
-		scan = cscan_policies[p]->choose_query(pool, now);
+		scan = cscan_policies[p]->choose_query(pool, (CScanPolicyId) p, now);
 		if (scan != CSCAN_NONE &&
 			(best == CSCAN_NONE || goes_first(&pool->scans[scan], &pool->scans[best])))
 			best = scan;
@@ -75,7 +121,7 @@ choose_query(CScanPool *pool, uint64_t now, unsigned tried)
 static bool
 about_to_be_taken(const CScanPool *pool, int slot)
 {
-	int			scan = pool->slots[slot].trigger;
+	int			scan = pool->slots[slot].loaded_for;
 
 	return scan != CSCAN_NONE && cscan_pool_active(pool, scan) &&
 		pool->scans[scan].blocked &&
@@ -127,15 +173,15 @@ choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 	{
 		int			victim;
 
-		if (step == 3 && !(last_resort && policy->overrides))
+		if (step == 3 && !(last_resort && policy->traits.overrides))
 			break;
 		find_candidates(pool, keep_slot, held, candidates);
 		if (step <= 2)
 			policy->spare(pool, scan, candidates);
 		for (int p = 0; p < CSCAN_NPOLICIES && step == 1; p++)
 		{
-			if (p != pool->scans[scan].policy && any_of_policy(pool, p))
-				cscan_policies[p]->protect(pool, candidates);
+			if (p != pool->scans[scan].policy && cscan_state_any_of(pool, p))
+				cscan_policies[p]->protect(pool, (CScanPolicyId) p, candidates);
 		}
 		victim = choose_among(pool, policy, candidates);
 		if (victim != CSCAN_NONE)
@@ -150,7 +196,7 @@ name_slot(const CScanPool *pool, CScanActionKind kind, int slot, CScanAction *ac
 {
 	act->kind = kind;
 	act->slot = slot;
-	act->table = pool->slots[slot].table;
+	act->space = pool->slots[slot].space;
 	act->chunk = pool->slots[slot].chunk;
 }
 
@@ -158,7 +204,7 @@ static void
 evict(CScanPool *pool, int slot, CScanAction *act)
 {
 	name_slot(pool, CSCAN_ACT_EVICT, slot, act);
-	cscan_slots_drop(pool, slot);
+	cscan_schedule_drop(pool, slot);
 }
 
 /* An elevator also loads what only others on it want: then for one of these. */
@@ -169,7 +215,7 @@ loaded_for(const CScanPool *pool, int scan, uint32_t chunk)
 
 	if (cscan_pool_wants(pool, scan, chunk))
 		return scan;
-	CSCAN_SET_EACH(i, cscan_table_scans(pool, pool->scans[scan].table), cscan_scan_words(pool))
+	CSCAN_SET_EACH(i, cscan_space_scans(pool, pool->space_of[chunk]), cscan_scan_words(pool))
 	{
 		if (pool->scans[i].policy == pool->scans[scan].policy &&
 			cscan_pool_active(pool, i) && cscan_pool_wants(pool, i, chunk) &&
@@ -187,66 +233,15 @@ unpin(CScanPool *pool, int slot, CScanAction *act)
 	pool->state->unpinned = true;
 }
 
-/* Pieces of the chunk, as far as the table goes. */
-static uint32_t
-npieces(const CScanAction *act)
-{
-	uint32_t	length = act->blocks.end - act->blocks.first;
-
-	return length / act->piece_blocks + (length % act->piece_blocks != 0);
-}
-
-bool
-cscan_action_next_run(const CScanAction *act, CScanRange *run)
-{
-	int			n = (int) npieces(act);
-	uint32_t	from = run->end == 0 ? 0 :
-		(run->end - act->blocks.first - 1) / act->piece_blocks + 1;
-	int			first = cscan_set_next(act->pieces.word, CSCAN_PIECE_WORDS, from);
-	int			end;
-
-	if (first < 0 || first >= n)
-		return false;
-	end = cscan_set_next_gap(act->pieces.word, CSCAN_PIECE_WORDS, (uint32_t) first);
-	run->first = act->blocks.first + (uint32_t) first * act->piece_blocks;
-	run->end = end >= n ? act->blocks.end : act->blocks.first + (uint32_t) end * act->piece_blocks;
-	return true;
-}
-
-/* Of what has been loaded before, the table may have lost its end. */
-static void
-leave_out_beyond_end(CScanAction *act)
-{
-	uint32_t	n = npieces(act);
-
-	for (uint32_t w = n / 64; w < CSCAN_PIECE_WORDS; w++)
-		act->pieces.word[w] &= w == n / 64 ? ~(UINT64_MAX << (n % 64)) : 0;
-}
-
-/*
- * The table has grown into a piece that has been loaded up to its former end:
- * as a number, or CSCAN_MAX_PIECES if there is no such piece.
- */
-static uint32_t
-growing_piece(const CScanSlot *slot, const CScanAction *act)
-{
-	uint32_t	before = slot->end - act->blocks.first;
-	uint32_t	p = before / act->piece_blocks;
-
-	if (slot->end >= act->blocks.end || before % act->piece_blocks == 0 ||
-		!((slot->loaded.word[p / 64] >> (p % 64)) & 1))
-		return CSCAN_MAX_PIECES;
-	return p;
-}
-
+/* Pieces of a slot that a load leaves as they are. */
 static CScanPieces
-without_growing_piece(const CScanSlot *slot, const CScanAction *act)
+kept_pieces(const CScanSlot *slot, const CScanAction *act)
 {
 	CScanPieces pieces = slot->loaded;
-	uint32_t	p = growing_piece(slot, act);
+	uint32_t	p = cscan_space_growing_piece(&act->place, &slot->loaded, slot->extent);
 
 	if (p < CSCAN_MAX_PIECES)
-		pieces.word[p / 64] &= ~(UINT64_C(1) << (p % 64));
+		cscan_set_remove(pieces.word, p);
 	return pieces;
 }
 
@@ -256,9 +251,77 @@ blocks_again(const CScanSlot *slot, const CScanAction *act)
 {
 	if (!slot->held)
 		return slot->nblocks;
-	if (growing_piece(slot, act) < CSCAN_MAX_PIECES)
-		return (slot->end - act->blocks.first) % act->piece_blocks;
+	if (cscan_space_growing_piece(&act->place, &slot->loaded, slot->extent) < CSCAN_MAX_PIECES)
+		return cscan_space_blocks_before(&act->place, slot->extent);
 	return 0;
+}
+
+/*
+ * What is to be loaded of the action's chunk: what somebody wants.  The chunk may
+ * be there in part, in that slot; then only the rest, and the piece that the space
+ * has grown into, wanted or not.  Unless it is not held: its blocks may be gone, so
+ * all of them are loaded anew.  *have are the pieces that stay as they are.
+ */
+static void
+find_pieces(const CScanPool *pool, int slot, CScanAction *act, CScanPieces *have)
+{
+	CScanRun	run = {0, 0, 0};
+
+	act->pieces = cscan_pool_pieces_wanted(pool, act->chunk);
+	act->place = cscan_space_place(&pool->spaces[act->space], act->chunk);
+	if (slot != CSCAN_NONE)
+	{
+		const CScanSlot *s = &pool->slots[slot];
+
+		if (s->held)
+			*have = kept_pieces(s, act);
+		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
+			act->pieces.word[w] = (act->pieces.word[w] | s->loaded.word[w]) & ~have->word[w];
+	}
+	cscan_place_clip(&act->place, &act->pieces);
+	act->nblocks = 0;
+	while (cscan_action_next_run(act, &run))
+		act->nblocks += run.end - run.first;
+}
+
+/* The load begins: for those who look on. */
+static void
+note_load(CScanPool *pool, int scan, uint32_t chunk)
+{
+	CScanSpace *space = &pool->spaces[pool->space_of[chunk]];
+
+	space->cursor = chunk + 1;
+	space->last_load = pool->state->nloads;
+	cscan_set_remove(pool->cached, chunk);
+	CSCAN_SET_EACH(i, cscan_space_scans(pool, pool->space_of[chunk]), cscan_scan_words(pool))
+	{
+		if (pool->scans[i].started)
+			pool->scans[i].cursor = chunk + 1;
+	}
+	for (int p = 0; p < CSCAN_NPOLICIES; p++)
+	{
+		if (cscan_policies[p]->on_load)
+			cscan_policies[p]->on_load(pool, pool->history[p], scan, chunk);
+	}
+}
+
+static void
+begin_load(CScanPool *pool, int slot, bool top_up, uint32_t again, const CScanPieces *have,
+		   uint64_t now, CScanAction *act)
+{
+	CScanSlot  *s = &pool->slots[slot];
+
+	act->kind = CSCAN_ACT_LOAD;
+	act->slot = slot;
+	if (!top_up)
+		cscan_slots_take(pool, slot, act->chunk, now);
+	if (!s->held || s->extent < act->place.end)
+		s->extent = act->place.end;
+	s->loaded_for = loaded_for(pool, act->scan, act->chunk);
+	cscan_slots_begin_load(pool, slot, have, &act->pieces, act->nblocks, again, now);
+	pool->state->unpinned = false;
+	note_load(pool, act->scan, act->chunk);
+	cscan_status_slot_changed(pool, slot);
 }
 
 /* Load the next chunk for that scan, or make room for it, if that can be. */
@@ -266,89 +329,52 @@ static void
 serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 {
 	CScanPoolState *state = pool->state;
-	CScanTable *table;
-	CScanSlot  *s;
+	int			there;			/* the slot that has some of the chunk already */
 	int			slot;
 	uint32_t	chunk;
-	uint32_t	again;			/* blocks in the slot that are loaded again */
+	uint32_t	again;			/* blocks in it that are loaded again */
 	CScanPieces have = {{0}};	/* pieces in it that are not */
-	CScanRange	run = {0, 0};
 
 	act->kind = CSCAN_ACT_NOTHING;
-	act->slot = act->table = act->scan = CSCAN_NONE;
+	act->slot = act->space = act->scan = CSCAN_NONE;
 
 	chunk = cscan_policies[pool->scans[scan].policy]->choose_load(pool, scan);
 	if (chunk == CSCAN_NO_CHUNK)
 		return;
 
 	act->scan = scan;
-	act->table = pool->scans[scan].table;
+	act->space = pool->space_of[chunk];
 	act->chunk = chunk;
-	table = &pool->tables[act->table];
-
-	/*
-	 * The chunk may be there in part; then it only needs the rest, and the
-	 * piece that the table has grown into, wanted or not.  Unless it is not
-	 * held: its blocks may be gone, so all of them are loaded anew.
-	 */
-	act->pieces = cscan_pool_pieces_wanted(pool, act->table, chunk);
-	act->blocks = cscan_pool_blocks_of(pool, act->table, chunk);
-	act->piece_blocks = table->piece_blocks;
-	slot = cscan_pool_find(pool, act->table, chunk);
-	if (slot != CSCAN_NONE)
-	{
-		s = &pool->slots[slot];
-		if (s->held)
-			have = without_growing_piece(s, act);
-		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-		{
-			act->pieces.word[w] = (act->pieces.word[w] | s->loaded.word[w]) & ~have.word[w];
-		}
-	}
-	leave_out_beyond_end(act);
-	act->nblocks = 0;
-	while (cscan_action_next_run(act, &run))
-		act->nblocks += run.end - run.first;
-	again = slot == CSCAN_NONE ? 0 : blocks_again(&pool->slots[slot], act);
+	there = cscan_pool_find(pool, chunk);
+	find_pieces(pool, there, act, &have);
+	again = there == CSCAN_NONE ? 0 : blocks_again(&pool->slots[there], act);
 
 	if (state->total - again + act->nblocks > Max(state->room, state->budget))
-		act->slot = choose_victim(pool, scan, slot, false);
+		slot = choose_victim(pool, scan, there, false);
 	else if (state->used + act->nblocks > state->budget)
 	{
 		/* There is room, but too much is pinned. */
-		act->slot = choose_victim(pool, scan, slot, true);
+		act->slot = choose_victim(pool, scan, there, true);
 		if (act->slot != CSCAN_NONE)
 			unpin(pool, act->slot, act);
 		return;
 	}
-	else if (slot != CSCAN_NONE)
-		act->slot = slot;
+	else if (there != CSCAN_NONE)
+		slot = there;
 	else
 	{
-		act->slot = cscan_slots_free(pool);
-		if (act->slot == CSCAN_NONE)
-			act->slot = choose_victim(pool, scan, CSCAN_NONE, false);
+		slot = cscan_slots_free(pool);
+		if (slot == CSCAN_NONE)
+			slot = choose_victim(pool, scan, CSCAN_NONE, false);
 	}
-	if (act->slot == CSCAN_NONE)
+	act->slot = slot;
+	if (slot == CSCAN_NONE)
 		return;
 
-	if (act->slot != slot && pool->slots[act->slot].table != CSCAN_NONE)
-	{
-		evict(pool, act->slot, act);
-		return;
-	}
-
-	act->kind = CSCAN_ACT_LOAD;
-	if (act->slot != slot)
-		cscan_slots_take(pool, act->slot, act->table, chunk, now);
-	s = &pool->slots[act->slot];
-	if (!s->held || s->end < act->blocks.end)
-		s->end = act->blocks.end;
-	s->trigger = loaded_for(pool, scan, chunk);
-	cscan_slots_begin_load(pool, act->slot, &have, &act->pieces, act->nblocks, again, now);
-	table->cursor = chunk + 1;
-	if (pool->scans[scan].policy == CSCAN_POLICY_ELEVATOR)
-		table->elevator = chunk + 1;
+	if (slot != there && pool->slots[slot].space != CSCAN_NONE)
+		evict(pool, slot, act);
+	else
+		begin_load(pool, slot, slot == there, again, &have, now, act);
 }
 
 /* Where scans take their chunks in order, to find out takes as long as to decide. */
@@ -357,24 +383,24 @@ cscan_pool_wants_load(CScanPool *pool, uint64_t now)
 {
 	for (int p = 0; p < CSCAN_NPOLICIES; p++)
 	{
-		if (cscan_policies[p]->in_order && any_of_policy(pool, p))
+		if (cscan_policies[p]->traits.in_order && cscan_state_any_of(pool, p))
 			return true;
 	}
-	return pool->state->room_for != CSCAN_NONE || choose_query(pool, now, 0) != CSCAN_NONE;
+	return pool->state->evicted_for != CSCAN_NONE || choose_query(pool, now, 0) != CSCAN_NONE;
 }
 
 void
 cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 {
 	unsigned	tried = 0;
-	int			scan = pool->state->room_for;
+	int			scan = pool->state->evicted_for;
 
 	act->kind = CSCAN_ACT_NOTHING;
-	act->slot = act->table = act->scan = CSCAN_NONE;
+	act->slot = act->space = act->scan = CSCAN_NONE;
 
 	/* Room that was made for a scan is that scan's. */
 	if (scan != CSCAN_NONE && cscan_pool_active(pool, scan) &&
-		pool->tables[pool->scans[scan].table].loadable && !pool->scans[scan].warm)
+		pool->scans[scan].nloadable > 0 && !pool->scans[scan].warm)
 		serve(pool, scan, now, act);
 
 	/* An elevator that waits for its slowest scan holds up nobody else. */
@@ -384,7 +410,7 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 		serve(pool, scan, now, act);
 		tried |= 1u << pool->scans[scan].policy;
 	}
-	pool->state->room_for = act->kind == CSCAN_ACT_EVICT || act->kind == CSCAN_ACT_UNPIN ?
+	pool->state->evicted_for = act->kind == CSCAN_ACT_EVICT || act->kind == CSCAN_ACT_UNPIN ?
 		scan : CSCAN_NONE;
-	cscan_trace_action(pool, now, act);
+	cscan_record_action(pool, now, act);
 }

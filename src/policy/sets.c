@@ -163,16 +163,19 @@ cscan_tally_remove_counted(const CScanTally *tally, uint64_t *set, uint32_t word
 }
 
 void
-cscan_highest_begin(CScanHighest *search, const CScanTally *first, const CScanTally *second)
+cscan_highest_begin(CScanHighest *search)
 {
 	search->nplanes = 0;
-	for (int k = first->nplanes; k-- > 0;)
-		search->plane[search->nplanes++] = first->plane[k];
-	for (int k = second->nplanes; k-- > 0;)
-		search->plane[search->nplanes++] = second->plane[k];
 	search->found = false;
 	search->number = 0;
 	search->count = 0;
+}
+
+void
+cscan_highest_add(CScanHighest *search, const CScanTally *tally)
+{
+	for (int k = tally->nplanes; k-- > 0;)
+		search->plane[search->nplanes++] = tally->plane[k];
 }
 
 void

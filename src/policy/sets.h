@@ -135,6 +135,25 @@ cscan_set_count(const uint64_t *set, uint32_t words)
 	return n;
 }
 
+/* Take out the numbers first..last. */
+static inline void
+cscan_set_remove_range(uint64_t *set, uint32_t first, uint32_t last)
+{
+	for (uint32_t n = first; n <= last; n = (n / 64 + 1) * 64)
+		set[n / 64] &= ~cscan_word_bits(n, last);
+}
+
+/* How many of first..last are in the set? */
+static inline uint32_t
+cscan_set_count_range(const uint64_t *set, uint32_t first, uint32_t last)
+{
+	uint32_t	count = 0;
+
+	for (uint32_t n = first; n <= last; n = (n / 64 + 1) * 64)
+		count += (uint32_t) __builtin_popcountll(set[n / 64] & cscan_word_bits(n, last));
+	return count;
+}
+
 /* Goes over the numbers of a set, which may lose the one that it is at. */
 #define CSCAN_SET_EACH(n, set, words) \
 	for (int n = cscan_set_next((set), (words), 0); n >= 0; \
@@ -178,14 +197,14 @@ cscan_tally_counted(const CScanTally *tally, uint32_t word)
 typedef struct CScanHighest
 {
 	int			nplanes;
-	const uint64_t *plane[2 * CSCAN_MAX_PLANES];	/* the highest first */
+	const uint64_t *plane[2 * CSCAN_MAX_PLANES + 1];	/* the highest first */
 	bool		found;
 	uint32_t	number;			/* who has it */
 	uint64_t	count;			/* all of its bits, the highest first */
 } CScanHighest;
 
-extern void cscan_highest_begin(CScanHighest *search, const CScanTally *first,
-								const CScanTally *second);
+extern void cscan_highest_begin(CScanHighest *search);
+extern void cscan_highest_add(CScanHighest *search, const CScanTally *tally);
 
 /* Offer these numbers of one word, of equals the lower one first. */
 extern void cscan_highest_offer(CScanHighest *search, uint32_t word, uint64_t numbers);

@@ -1,15 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * status.c
- *		What each scan has, and how many want what: counts kept by events.
- *
- * Of each scan (pool_internal.h, CScanHas) it is kept which slots hold a chunk
- * that it wants, which of these it can use, and which it need not wait for.
- * From that follow the numbers that decide whether it is starved.
- *
- * Tallies (sets.h) say how many active scans want what is in each slot: all of
- * them, the starved, the almost starved, and elevator's; and, for each table,
- * how many want each chunk, all of them and the starved.
+ *		See status.h.
  *
  * A scan that becomes starved, or ceases to be, changes the counts of all chunks
  * that it wants.  That happens about twice for each chunk that it takes, while
@@ -19,58 +11,50 @@
  * its field "counted" tells; in those it has its wants as they are now: a single
  * chunk or slot that comes or goes is counted at once.
  *
- * The tallies of a table's chunks need as many planes as its number of scans has
- * bits, which are not more than it has scans: so the planes for all tables come
- * out of a stock of two for each scan.
- *
  * Everything is bounded by the words of a set: a scan that changes costs
- * O(chunks / 64), a chunk that is handed out O(log scans), a load O(scans of the
- * table).
+ * O(words between its first and its last chunk), a chunk that is handed out
+ * O(log scans), a load O(scans of the space).
  *
  *-------------------------------------------------------------------------
  */
 #include <string.h>
 
-#include "pool_internal.h"
+#include "interest.h"
+#include "slots.h"
+#include "status.h"
 
 /* In which tallies a scan is counted, and that it is active. */
 #define SLOTS_INTERESTED	(1 << CSCAN_TALLY_INTERESTED)
-#define SLOTS_ELEVATOR		(1 << CSCAN_TALLY_ELEVATOR)
+#define SLOTS_KEEPERS		(1 << CSCAN_TALLY_KEEPERS)
 #define SLOTS_ALMOST		(1 << CSCAN_TALLY_ALMOST_STARVED)
 #define SLOTS_STARVED		(1 << CSCAN_TALLY_STARVED)
-#define CHUNKS_INTERESTED	(1 << CSCAN_NTALLIES)
-#define CHUNKS_STARVED		(2 << CSCAN_NTALLIES)
-#define ACTIVE				(4 << CSCAN_NTALLIES)
+#define CHUNKS_INTERESTED	(1 << CSCAN_NSLOT_TALLIES)
+#define CHUNKS_STARVED		(2 << CSCAN_NSLOT_TALLIES)
+#define ACTIVE				(4 << CSCAN_NSLOT_TALLIES)
 
-#define SLOTS_AT_ONCE		(SLOTS_INTERESTED | SLOTS_ELEVATOR)
+#define SLOTS_AT_ONCE		(SLOTS_INTERESTED | SLOTS_KEEPERS)
 #define SLOTS_LATER			(SLOTS_ALMOST | SLOTS_STARVED)
 #define CHUNKS				(CHUNKS_INTERESTED | CHUNKS_STARVED)
 
-static uint64_t *
-plane(const CScanPool *pool, int number)
-{
-	return pool->planes + (size_t) number * CSCAN_MAP_WORDS;
-}
+_Static_assert(ACTIVE <= UINT16_MAX, "CScanScan.counted is too small");
 
 void
 cscan_status_init(CScanPool *pool)
 {
 	CScanPoolState *state = pool->state;
+	size_t		scans = (size_t) state->limits.max_scans;
 	size_t		slot_words = cscan_slot_words(pool);
 	size_t		scan_words = cscan_scan_words(pool);
 
 	state->nscans = state->nactive = 0;
-	state->nplanes = cscan_tally_planes((uint32_t) state->max_scans);
-	memset(pool->slot_tallies, 0, sizeof(uint64_t) * CSCAN_NTALLIES * state->nplanes * slot_words);
-	memset(pool->scan_slots, 0, sizeof(uint64_t) * CSCAN_NHAS * state->max_scans * slot_words);
+	state->nplanes = cscan_tally_planes((uint32_t) state->limits.max_scans);
+	memset(pool->slot_tallies, 0, sizeof(uint64_t) * CSCAN_NSLOT_TALLIES * state->nplanes * slot_words);
+	memset(pool->chunk_tallies, 0,
+		   sizeof(uint64_t) * CSCAN_NCHUNK_TALLIES * state->nplanes * cscan_chunk_words(pool));
+	memset(pool->scan_slots, 0, sizeof(uint64_t) * CSCAN_NHAS * scans * slot_words);
 	memset(pool->scan_sets, 0, sizeof(uint64_t) * CSCAN_NSCAN_SETS * scan_words);
-	memset(pool->table_scans, 0, sizeof(uint64_t) * state->max_scans * scan_words);
-	state->nfree_planes = 2 * state->max_scans;
-	for (int i = 0; i < state->nfree_planes; i++)
-		pool->free_planes[i] = i;
-	for (int i = 0; i < state->max_scans; i++)
+	for (size_t i = 0; i < scans; i++)
 	{
-		pool->tables[i].nplanes = 0;
 		pool->scans[i].counted = 0;
 		pool->scans[i].available = pool->scans[i].ready = pool->scans[i].using = 0;
 	}
@@ -80,89 +64,82 @@ cscan_status_init(CScanPool *pool)
  * Tallies
  * ------------------------------------------------------------------ */
 
+/* As there are no more scans to be counted, further planes are empty. */
+static CScanTally
+make_tally(const CScanPool *pool, uint64_t *planes, uint32_t words)
+{
+	CScanTally	tally;
+
+	tally.nplanes = cscan_tally_planes((uint32_t) pool->state->nscans);
+	for (int k = 0; k < tally.nplanes; k++, planes += words)
+		tally.plane[k] = planes;
+	return tally;
+}
+
 CScanTally
 cscan_status_slots_now(const CScanPool *pool, CScanSlotTally which)
 {
 	uint32_t	words = cscan_slot_words(pool);
-	uint64_t   *next = pool->slot_tallies + (size_t) which * pool->state->nplanes * words;
-	CScanTally	tally;
 
-	/* As there are no more scans to be counted, the further planes are empty. */
-	tally.nplanes = cscan_tally_planes((uint32_t) pool->state->nscans);
-	for (int k = 0; k < tally.nplanes; k++, next += words)
-		tally.plane[k] = next;
-	return tally;
+	return make_tally(pool, pool->slot_tallies + (size_t) which * pool->state->nplanes * words, words);
 }
 
 static CScanTally
-chunk_tally(const CScanPool *pool, const CScanTable *t, const int32_t *numbers)
+chunk_tally(const CScanPool *pool, CScanChunkTally which)
 {
-	CScanTally	tally;
+	uint32_t	words = cscan_chunk_words(pool);
 
-	tally.nplanes = t->nplanes;
-	for (int k = 0; k < tally.nplanes; k++)
-		tally.plane[k] = plane(pool, numbers[k]);
-	return tally;
+	return make_tally(pool, pool->chunk_tallies + (size_t) which * pool->state->nplanes * words, words);
 }
 
-/* A chunk comes to one of its table's tallies, or goes. */
+/* One number comes to a tally, or goes. */
 static void
-count_chunk(CScanPool *pool, const int32_t *numbers, int nplanes, uint32_t chunk, bool in)
+count_one(const CScanTally *tally, uint32_t n, bool in)
 {
-	uint64_t	bit = UINT64_C(1) << (chunk % 64);
-
-	for (int k = 0; k < nplanes; k++)
-	{
-		uint64_t   *word = plane(pool, numbers[k]) + chunk / 64;
-		bool		was = (*word & bit) != 0;
-
-		*word ^= bit;
-		if (was != in)
-			break;
-	}
+	if (in)
+		cscan_tally_add_one(tally, n);
+	else
+		cscan_tally_subtract_one(tally, n);
 }
 
-/* A slot comes to a tally, or goes. */
 static void
 count_slot(CScanPool *pool, CScanSlotTally which, int slot, bool in)
 {
-	uint64_t	bit = UINT64_C(1) << (slot % 64);
-	uint32_t	words = cscan_slot_words(pool);
-	uint64_t   *word = pool->slot_tallies +
-		(size_t) which * pool->state->nplanes * words + slot / 64;
+	CScanTally	tally = cscan_status_slots_now(pool, which);
 
-	for (int k = 0; k < pool->state->nplanes; k++, word += words)
-	{
-		bool		was = (*word & bit) != 0;
+	count_one(&tally, (uint32_t) slot, in);
+}
 
-		*word ^= bit;
-		if (was != in)
-			break;
-	}
+static void
+count_chunk(CScanPool *pool, CScanChunkTally which, uint32_t chunk, bool in)
+{
+	CScanTally	tally = chunk_tally(pool, which);
+
+	count_one(&tally, chunk, in);
 }
 
 /* All that a scan has comes to a tally, or goes. */
 static void
 count_scan(CScanPool *pool, int scan, int tally_bit, bool in)
 {
-	CScanInterest *s = &pool->scans[scan];
-	const CScanTable *t = &pool->tables[s->table];
+	CScanScan  *s = &pool->scans[scan];
 	const uint64_t *set;
 	CScanTally	tally;
 	uint32_t	first = 0;
 	uint32_t	end = cscan_slot_words(pool);
 
-	s->counted ^= tally_bit;
+	s->counted ^= (uint16_t) tally_bit;
 	if (tally_bit & CHUNKS)
 	{
-		set = WANTED(pool, scan);
+		set = cscan_wanted(pool, scan);
 		first = s->first_word;
 		end = s->end_word;
-		tally = chunk_tally(pool, t, tally_bit == CHUNKS_STARVED ? t->starved : t->interested);
+		tally = chunk_tally(pool, tally_bit == CHUNKS_STARVED ?
+							CSCAN_CHUNKS_STARVED : CSCAN_CHUNKS_INTERESTED);
 	}
 	else
 	{
-		set = cscan_scan_slots(pool, scan, tally_bit == SLOTS_ELEVATOR ?
+		set = cscan_scan_slots(pool, scan, tally_bit == SLOTS_KEEPERS ?
 							   CSCAN_HAS_READY : CSCAN_HAS_WANTED);
 		tally = cscan_status_slots_now(pool, (CScanSlotTally) __builtin_ctz((unsigned) tally_bit));
 	}
@@ -176,19 +153,19 @@ count_scan(CScanPool *pool, int scan, int tally_bit, bool in)
 static int
 should_be_counted(const CScanPool *pool, int scan)
 {
-	const CScanInterest *s = &pool->scans[scan];
+	const CScanTraits *traits = cscan_traits(pool, scan);
 	int			counted;
 
 	if (!cscan_pool_active(pool, scan))
 		return 0;
 	counted = ACTIVE | SLOTS_INTERESTED | CHUNKS_INTERESTED;
-	if (s->policy == CSCAN_POLICY_ELEVATOR)
-		counted |= SLOTS_ELEVATOR;
+	if (traits->keeps_ready)
+		counted |= SLOTS_KEEPERS;
 	if (cscan_pool_below(pool, scan, 3))
 		counted |= SLOTS_ALMOST;
 	if (cscan_pool_below(pool, scan, 2))
 		counted |= CHUNKS_STARVED;
-	if (cscan_policies[s->policy]->impatience > 0 && cscan_pool_starved(pool, scan))
+	if (traits->queue == CSCAN_QUEUE_RELEVANCE && cscan_pool_starved(pool, scan))
 		counted |= SLOTS_STARVED;
 	return counted;
 }
@@ -208,68 +185,33 @@ count_anew(CScanPool *pool, int scan, int tallies)
 	}
 }
 
+/* Have all scans of a set counted so, and empty the set. */
+static void
+count_moved(CScanPool *pool, CScanScanSet set, int tallies)
+{
+	uint64_t   *moved = cscan_scan_set(pool, set);
+
+	for (uint32_t w = 0; w < cscan_scan_words(pool); w++)
+	{
+		for (; moved[w] != 0; moved[w] &= moved[w] - 1)
+			count_anew(pool, (int) (w * 64) + __builtin_ctzll(moved[w]), tallies);
+	}
+}
+
 CScanTally
 cscan_status_slots(CScanPool *pool, CScanSlotTally which)
 {
-	uint64_t   *moved = cscan_scan_set(pool, CSCAN_SCANS_MOVED_SLOTS);
-
-	for (uint32_t w = 0; ((1 << which) & SLOTS_LATER) && w < cscan_scan_words(pool); w++)
-	{
-		for (; moved[w] != 0; moved[w] &= moved[w] - 1)
-			count_anew(pool, (int) (w * 64) + __builtin_ctzll(moved[w]), SLOTS_LATER);
-	}
+	if ((1 << which) & SLOTS_LATER)
+		count_moved(pool, CSCAN_SCANS_MOVED_SLOTS, SLOTS_LATER);
 	return cscan_status_slots_now(pool, which);
 }
 
-/* As many planes as its scans need, empty. */
-static void
-add_planes(CScanPool *pool, CScanTable *t)
-{
-	int32_t    *nfree = &pool->state->nfree_planes;
-
-	for (; t->nplanes < cscan_tally_planes((uint32_t) t->nscans); t->nplanes++)
-	{
-		int			k = t->nplanes;
-
-		t->interested[k] = pool->free_planes[--*nfree];
-		t->starved[k] = pool->free_planes[--*nfree];
-		memset(plane(pool, t->interested[k]), 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
-		memset(plane(pool, t->starved[k]), 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
-	}
-}
-
-/* Planes that it needs no more are empty by now. */
 void
-cscan_status_shrink(CScanPool *pool, int table)
+cscan_status_chunks(CScanPool *pool, CScanTally *interested, CScanTally *starved)
 {
-	CScanTable *t = &pool->tables[table];
-	int32_t    *nfree = &pool->state->nfree_planes;
-
-	while (t->nplanes > cscan_tally_planes((uint32_t) t->nscans))
-	{
-		t->nplanes--;
-		pool->free_planes[(*nfree)++] = t->interested[t->nplanes];
-		pool->free_planes[(*nfree)++] = t->starved[t->nplanes];
-	}
-}
-
-void
-cscan_status_chunks(CScanPool *pool, int table, CScanTally *interested, CScanTally *starved)
-{
-	CScanTable *t = &pool->tables[table];
-	uint64_t   *moved = cscan_scan_set(pool, CSCAN_SCANS_MOVED_CHUNKS);
-
-	add_planes(pool, t);
-	for (uint32_t w = 0; w < cscan_scan_words(pool); w++)
-	{
-		uint64_t	scans = moved[w] & cscan_table_scans(pool, table)[w];
-
-		moved[w] &= ~scans;
-		for (; scans != 0; scans &= scans - 1)
-			count_anew(pool, (int) (w * 64) + __builtin_ctzll(scans), CHUNKS);
-	}
-	*interested = chunk_tally(pool, t, t->interested);
-	*starved = chunk_tally(pool, t, t->starved);
+	count_moved(pool, CSCAN_SCANS_MOVED_CHUNKS, CHUNKS);
+	*interested = chunk_tally(pool, CSCAN_CHUNKS_INTERESTED);
+	*starved = chunk_tally(pool, CSCAN_CHUNKS_STARVED);
 }
 
 /* ------------------------------------------------------------------
@@ -280,26 +222,21 @@ cscan_status_chunks(CScanPool *pool, int table, CScanTally *interested, CScanTal
 static void
 count_users(CScanPool *pool, int slot, int number)
 {
-	CScanSlot  *s;
-
-	if (slot == CSCAN_NONE)
-		return;
-	s = &pool->slots[slot];
-	s->users += (uint32_t) number;
-	cscan_set_put(cscan_slot_set(pool, CSCAN_SLOTS_IN_USE), (uint32_t) slot, s->users > 0);
+	if (slot != CSCAN_NONE)
+		cscan_slots_add_users(pool, slot, number);
 }
 
 static void
 set_active(CScanPool *pool, int scan, bool active)
 {
-	CScanInterest *s = &pool->scans[scan];
+	CScanScan  *s = &pool->scans[scan];
 	int			number = active ? 1 : -1;
 
 	s->counted ^= ACTIVE;
 	pool->state->nactive += number;
 	pool->state->queues_stale = true;
 	count_users(pool, s->in_use, number);
-	for (int i = 0; i < pool->state->max_helpers && s->nhelpers > 0; i++)
+	for (int i = 0; i < pool->state->limits.max_helpers && s->nhelpers > 0; i++)
 	{
 		if (pool->helpers[i].used && pool->helpers[i].scan == scan)
 			count_users(pool, pool->helpers[i].in_use, number);
@@ -326,7 +263,7 @@ cscan_status_changed(CScanPool *pool, int scan)
 void
 cscan_status_reads(CScanPool *pool, int scan, int32_t *in_use, int slot)
 {
-	CScanInterest *s = &pool->scans[scan];
+	CScanScan  *s = &pool->scans[scan];
 	bool		active = (s->counted & ACTIVE) != 0;
 
 	if (*in_use != CSCAN_NONE)
@@ -353,7 +290,7 @@ cscan_status_reads(CScanPool *pool, int scan, int32_t *in_use, int slot)
 static void
 set_has(CScanPool *pool, int scan, int slot, bool wanted, bool ready, bool available)
 {
-	CScanInterest *s = &pool->scans[scan];
+	CScanScan  *s = &pool->scans[scan];
 	uint64_t   *has_wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
 	uint64_t   *has_ready = cscan_scan_slots(pool, scan, CSCAN_HAS_READY);
 	uint64_t   *has_available = cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE);
@@ -372,8 +309,8 @@ set_has(CScanPool *pool, int scan, int slot, bool wanted, bool ready, bool avail
 	{
 		cscan_set_put(has_ready, (uint32_t) slot, ready);
 		s->ready += ready ? 1 : UINT32_MAX;
-		if (s->counted & SLOTS_ELEVATOR)
-			count_slot(pool, CSCAN_TALLY_ELEVATOR, slot, ready);
+		if (s->counted & SLOTS_KEEPERS)
+			count_slot(pool, CSCAN_TALLY_KEEPERS, slot, ready);
 	}
 	if (cscan_set_has(has_available, (uint32_t) slot) != available)
 	{
@@ -400,23 +337,23 @@ look_at(CScanPool *pool, int scan, int slot)
 void
 cscan_status_slot_changed(CScanPool *pool, int slot)
 {
-	CSCAN_SET_EACH(i, cscan_table_scans(pool, pool->slots[slot].table), cscan_scan_words(pool))
+	CSCAN_SET_EACH(i, cscan_space_scans(pool, pool->slots[slot].space), cscan_scan_words(pool))
 	{
-		look_at(pool, i, slot);
+		if (pool->scans[i].started)
+			look_at(pool, i, slot);
 	}
 }
 
 void
 cscan_status_unwanted(CScanPool *pool, int scan, uint32_t chunk)
 {
-	CScanInterest *s = &pool->scans[scan];
-	CScanTable *t = &pool->tables[s->table];
-	int			slot = cscan_pool_find(pool, s->table, chunk);
+	CScanScan  *s = &pool->scans[scan];
+	int			slot = cscan_pool_find(pool, chunk);
 
 	if (s->counted & CHUNKS_INTERESTED)
-		count_chunk(pool, t->interested, t->nplanes, chunk, false);
+		count_chunk(pool, CSCAN_CHUNKS_INTERESTED, chunk, false);
 	if (s->counted & CHUNKS_STARVED)
-		count_chunk(pool, t->starved, t->nplanes, chunk, false);
+		count_chunk(pool, CSCAN_CHUNKS_STARVED, chunk, false);
 	if (slot != CSCAN_NONE)
 		set_has(pool, scan, slot, false, false, false);
 	cscan_status_changed(pool, scan);
@@ -425,18 +362,15 @@ cscan_status_unwanted(CScanPool *pool, int scan, uint32_t chunk)
 void
 cscan_status_enter(CScanPool *pool, int scan)
 {
-	CScanInterest *s = &pool->scans[scan];
-	const uint64_t *wanted = WANTED(pool, scan);
-	const uint64_t *resident = RESIDENT(pool, s->table);
+	CScanScan  *s = &pool->scans[scan];
+	const uint64_t *wanted = cscan_wanted(pool, scan);
 
 	pool->state->nscans++;
-	cscan_set_add(cscan_table_scans(pool, s->table), (uint32_t) scan);
 	cscan_set_add(cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + s->policy), (uint32_t) scan);
 	for (uint32_t w = s->first_word; w < s->end_word; w++)
 	{
-		for (uint64_t chunks = wanted[w] & resident[w]; chunks != 0; chunks &= chunks - 1)
-			look_at(pool, scan, cscan_pool_find(pool, s->table,
-												w * 64 + (uint32_t) __builtin_ctzll(chunks)));
+		for (uint64_t chunks = wanted[w] & pool->resident[w]; chunks != 0; chunks &= chunks - 1)
+			look_at(pool, scan, cscan_pool_find(pool, w * 64 + (uint32_t) __builtin_ctzll(chunks)));
 	}
 	cscan_status_changed(pool, scan);
 }
@@ -444,76 +378,18 @@ cscan_status_enter(CScanPool *pool, int scan)
 void
 cscan_status_leave(CScanPool *pool, int scan)
 {
-	CScanInterest *s = &pool->scans[scan];
+	CScanScan  *s = &pool->scans[scan];
 
 	for (int wrong = s->counted & ~ACTIVE; wrong != 0; wrong &= wrong - 1)
 		count_scan(pool, scan, wrong & -wrong, false);
+	if (s->counted & ACTIVE)
+		set_active(pool, scan, false);
 	s->available -= cscan_set_count(cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE),
 									cscan_slot_words(pool));
 	s->ready = 0;
-	memset(WANTED(pool, scan) + s->first_word, 0,
-		   sizeof(uint64_t) * (s->end_word > s->first_word ? s->end_word - s->first_word : 0));
 	memset(cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED), 0,
 		   sizeof(uint64_t) * CSCAN_NHAS * cscan_slot_words(pool));
-	cscan_set_remove(cscan_table_scans(pool, s->table), (uint32_t) scan);
 	cscan_set_remove(cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + s->policy), (uint32_t) scan);
+	cscan_set_add(cscan_scan_set(pool, CSCAN_SCANS_MOVED_QUEUE), (uint32_t) scan);
 	pool->state->nscans--;
-}
-
-/* ------------------------------------------------------------------
- * Questions
- * ------------------------------------------------------------------ */
-
-/* From "from" on, or 0 if it is less than that. */
-static uint32_t
-distance(const CScanInterest *s, uint32_t from, uint32_t chunk)
-{
-	return chunk >= from ? chunk - from : chunk + s->nchunks;
-}
-
-uint32_t
-cscan_status_first_absent(const CScanPool *pool, int scan, uint32_t from)
-{
-	const CScanInterest *s = &pool->scans[scan];
-	const uint64_t *wanted = WANTED(pool, scan);
-	const uint64_t *resident = RESIDENT(pool, s->table);
-	const uint64_t *has_wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
-	const uint64_t *has_available = cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE);
-	uint32_t	best = CSCAN_NO_CHUNK;
-
-	if (!cscan_pool_has_absent(pool, scan))
-		return CSCAN_NO_CHUNK;
-	if (from >= s->nchunks)
-		from = 0;
-
-	/* Of those that are in no slot the first, from there on or else of all. */
-	for (uint32_t w = from / 64; w < s->end_word && best == CSCAN_NO_CHUNK; w++)
-	{
-		uint64_t	chunks = wanted[w] & ~resident[w];
-
-		if (w == from / 64)
-			chunks &= UINT64_MAX << (from % 64);
-		if (chunks != 0)
-			best = w * 64 + (uint32_t) __builtin_ctzll(chunks);
-	}
-	for (uint32_t w = s->first_word; w <= from / 64 && w < s->end_word && best == CSCAN_NO_CHUNK; w++)
-	{
-		uint64_t	chunks = wanted[w] & ~resident[w];
-
-		if (chunks != 0)
-			best = w * 64 + (uint32_t) __builtin_ctzll(chunks);
-	}
-
-	/* Few are in slots that lack what it wants of them. */
-	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
-	{
-		for (uint64_t slots = has_wanted[w] & ~has_available[w]; slots != 0; slots &= slots - 1)
-		{
-			uint32_t	chunk = pool->slots[w * 64 + (uint32_t) __builtin_ctzll(slots)].chunk;
-
-			if (best == CSCAN_NO_CHUNK || distance(s, from, chunk) < distance(s, from, best))
-				best = chunk;
-		}
-	}
-	return best;
 }

@@ -3,21 +3,19 @@
  * trace.c
  *		See trace.h.
  *
- * The state is told by what a pool's scans, tables, helpers and slots say of
- * themselves; all that can be counted again from these is (cscan_pool_rebuild),
- * so a trace knows nothing of how the pool keeps its counts.
+ * The state is told by what a pool's spaces, scans, helpers and slots say of
+ * themselves, and by the policies' histories; all that can be counted again from
+ * these is (cscan_pool_rebuild), so a trace knows nothing of how the pool keeps its
+ * counts.
  *
  *-------------------------------------------------------------------------
  */
 #include <stddef.h>
 #include <string.h>
 
+#include "policy.h"
+#include "state.h"
 #include "trace.h"
-
-#define RANGES(pool, scan)		((pool)->ranges + (size_t) (scan) * CSCAN_MAX_RANGES)
-#define WANTED(pool, scan)		((pool)->wanted + (size_t) (scan) * CSCAN_MAP_WORDS)
-
-#define RANGES_IN_RECORD		3
 
 /* Two numbers in the place of one. */
 #define LOW(word)				((uint32_t) (word))
@@ -76,22 +74,23 @@ cscan_trace_decode(const uint8_t bytes[CSCAN_TRACE_RECORD_SIZE], CScanTraceRecor
 }
 
 void
-cscan_trace_encode_header(const CScanTraceHeader *header, uint8_t bytes[CSCAN_TRACE_HEADER_SIZE])
+cscan_trace_encode_header(const CScanLimits *limits, uint8_t bytes[CSCAN_TRACE_HEADER_SIZE])
 {
 	memset(bytes, 0, CSCAN_TRACE_HEADER_SIZE);
 	memcpy(bytes, CSCAN_TRACE_MAGIC, 8);
 	bytes = put_number(bytes + 8, CSCAN_TRACE_VERSION, 4);
 	bytes = put_number(bytes, CSCAN_TRACE_RECORD_SIZE, 4);
-	bytes = put_number(bytes, (uint32_t) header->max_scans, 4);
-	bytes = put_number(bytes, (uint32_t) header->max_slots, 4);
-	bytes = put_number(bytes, (uint32_t) header->max_helpers, 4);
-	bytes = put_number(bytes, CSCAN_MAX_CHUNKS, 4);
+	bytes = put_number(bytes, (uint32_t) limits->max_scans, 4);
+	bytes = put_number(bytes, (uint32_t) limits->max_slots, 4);
+	bytes = put_number(bytes, (uint32_t) limits->max_helpers, 4);
+	bytes = put_number(bytes, (uint32_t) limits->max_spaces, 4);
+	bytes = put_number(bytes, limits->max_chunks, 4);
 	bytes = put_number(bytes, CSCAN_MAX_PIECES, 4);
 	(void) put_number(bytes, CSCAN_MAX_RANGES, 4);
 }
 
 const char *
-cscan_trace_decode_header(const uint8_t bytes[CSCAN_TRACE_HEADER_SIZE], CScanTraceHeader *header)
+cscan_trace_decode_header(const uint8_t bytes[CSCAN_TRACE_HEADER_SIZE], CScanLimits *limits)
 {
 	if (memcmp(bytes, CSCAN_TRACE_MAGIC, 8) != 0)
 		return "this is not a trace";
@@ -99,51 +98,19 @@ cscan_trace_decode_header(const uint8_t bytes[CSCAN_TRACE_HEADER_SIZE], CScanTra
 	if (get_number(&bytes, 4) != CSCAN_TRACE_VERSION ||
 		get_number(&bytes, 4) != CSCAN_TRACE_RECORD_SIZE)
 		return "the trace is of another version of the format";
-	header->max_scans = (int32_t) get_number(&bytes, 4);
-	header->max_slots = (int32_t) get_number(&bytes, 4);
-	header->max_helpers = (int32_t) get_number(&bytes, 4);
-	if (get_number(&bytes, 4) != CSCAN_MAX_CHUNKS || get_number(&bytes, 4) != CSCAN_MAX_PIECES ||
-		get_number(&bytes, 4) != CSCAN_MAX_RANGES)
-		return "the trace was made with other limits of chunks, pieces or ranges";
-	if (header->max_scans < 1 || header->max_slots < 1 || header->max_helpers < 0)
-		return "the trace is of a pool without scans or slots";
+	limits->max_scans = (int32_t) get_number(&bytes, 4);
+	limits->max_slots = (int32_t) get_number(&bytes, 4);
+	limits->max_helpers = (int32_t) get_number(&bytes, 4);
+	limits->max_spaces = (int32_t) get_number(&bytes, 4);
+	limits->max_chunks = (uint32_t) get_number(&bytes, 4);
+	if (get_number(&bytes, 4) != CSCAN_MAX_PIECES || get_number(&bytes, 4) != CSCAN_MAX_RANGES)
+		return "the trace was made with other limits of pieces or ranges";
+	if (limits->max_scans < 1 || limits->max_slots < 1 || limits->max_helpers < 0 ||
+		limits->max_spaces < 1)
+		return "the trace is of a pool without scans, slots or spaces";
+	if (limits->max_chunks == 0 || limits->max_chunks % 64 != 0 || limits->max_chunks > INT32_MAX)
+		return "the trace is of a pool with an impossible number of chunks";
 	return NULL;
-}
-
-/* ------------------------------------------------------------------
- * Calls
- * ------------------------------------------------------------------ */
-
-/* The next of so many ranges, as many as a record takes. */
-static CScanTraceRecord
-record_of_ranges(const CScanRange *ranges, uint32_t left)
-{
-	CScanTraceRecord r = {.kind = CSCAN_TRACE_RANGES};
-
-	r.count = (uint16_t) (left < RANGES_IN_RECORD ? left : RANGES_IN_RECORD);
-	r.time = BOTH(ranges[0].first, ranges[0].end);
-	if (r.count > 1)
-	{
-		r.other = (int32_t) ranges[1].first;
-		r.slot = (int32_t) ranges[1].end;
-	}
-	if (r.count > 2)
-	{
-		r.chunk = ranges[2].first;
-		r.blocks = ranges[2].end;
-	}
-	return r;
-}
-
-void
-cscan_trace_ranges(const CScanPool *pool, const CScanRange *ranges, uint32_t nranges)
-{
-	for (uint32_t n = 0; n < nranges; n += RANGES_IN_RECORD)
-	{
-		CScanTraceRecord r = record_of_ranges(ranges + n, nranges - n);
-
-		pool->record(pool, &r);
-	}
 }
 
 uint32_t
@@ -152,31 +119,7 @@ cscan_trace_get_ranges(const CScanTraceRecord *r, CScanRange ranges[3])
 	ranges[0] = (CScanRange) {LOW(r->time), HIGH(r->time)};
 	ranges[1] = (CScanRange) {(uint32_t) r->other, (uint32_t) r->slot};
 	ranges[2] = (CScanRange) {r->chunk, r->blocks};
-	return r->count > RANGES_IN_RECORD ? 0 : r->count;
-}
-
-uint16_t
-cscan_trace_pieces(const CScanPieces *pieces)
-{
-	uint64_t	sum = 0;
-
-	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-		sum = sum * 31 + pieces->word[w];
-	sum ^= sum >> 32;
-	return (uint16_t) (sum ^ sum >> 16);
-}
-
-void
-cscan_trace_action(const CScanPool *pool, uint64_t now, const CScanAction *act)
-{
-	bool		load = act->kind == CSCAN_ACT_LOAD;
-	bool		nothing = act->kind == CSCAN_ACT_NOTHING;
-
-	CSCAN_TRACE(pool,.kind = CSCAN_TRACE_DECIDE,.flag = (uint8_t) act->kind,.time = now,
-				.scan = nothing ? CSCAN_NONE : act->scan,.other = nothing ? CSCAN_NONE : act->table,
-				.slot = nothing ? CSCAN_NONE : act->slot,.chunk = nothing ? 0 : act->chunk,
-				.blocks = load ? act->nblocks : 0,
-				.count = load ? cscan_trace_pieces(&act->pieces) : 0);
+	return r->count > CSCAN_RANGES_IN_RECORD ? 0 : r->count;
 }
 
 /* ------------------------------------------------------------------
@@ -185,7 +128,7 @@ cscan_trace_action(const CScanPool *pool, uint64_t now, const CScanAction *act)
 
 /* Words that are not empty, as runs of equal ones. */
 static void
-save_words(const uint64_t *words, uint32_t n, CScanTraceRecord r, CScanTracePut put, void *arg)
+save_words(const uint64_t *words, size_t n, CScanTraceRecord r, CScanTracePut put, void *arg)
 {
 	uint32_t	length;
 
@@ -202,30 +145,82 @@ save_words(const uint64_t *words, uint32_t n, CScanTraceRecord r, CScanTracePut 
 	}
 }
 
+/* The number that cscan_record_number() has made bits of. */
+static double
+number_of(uint64_t bits)
+{
+	double		number;
+
+	memcpy(&number, &bits, sizeof(number));
+	return number;
+}
+
+static void
+save_space(const CScanPool *pool, int space, CScanTracePut put, void *arg)
+{
+	const CScanSpace *p = &pool->spaces[space];
+	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE_SPACE,.flag = p->access,.other = space,
+		.time = BOTH(p->first_chunk, p->nchunks),.chunk = p->chunk_blocks,.blocks = p->extent,
+	.scan = (int32_t) p->cursor,.count = (uint16_t) p->device};
+
+	put(arg, &r);
+	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_LOADED,.other = space,.time = p->last_load};
+	if (p->last_load > 0)
+		put(arg, &r);
+}
+
+/* Its ranges, those of each space behind a record that names the space. */
+static void
+save_ranges(const CScanPool *pool, int scan, CScanTracePut put, void *arg)
+{
+	const CScanSpaceRange *ranges = cscan_ranges(pool, scan);
+	uint32_t	nranges = pool->scans[scan].nranges;
+	uint32_t	end;
+
+	for (uint32_t n = 0; n < nranges; n = end)
+	{
+		CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE_RANGES,.scan = scan,.other = ranges[n].space};
+
+		for (end = n; end < nranges && ranges[end].space == ranges[n].space; end++)
+			;
+		r.count = (uint16_t) (end - n);
+		put(arg, &r);
+		for (uint32_t i = n; i < end; i += CSCAN_RANGES_IN_RECORD)
+		{
+			CScanRange	some[CSCAN_RANGES_IN_RECORD];
+			uint32_t	left = end - i < CSCAN_RANGES_IN_RECORD ? end - i : CSCAN_RANGES_IN_RECORD;
+
+			for (uint32_t k = 0; k < left; k++)
+				some[k] = ranges[i + k].blocks;
+			r = cscan_record_of_ranges(some, left);
+			put(arg, &r);
+		}
+	}
+}
+
 static void
 save_scan(const CScanPool *pool, int scan, CScanTracePut put, void *arg)
 {
-	const CScanInterest *s = &pool->scans[scan];
+	const CScanScan *s = &pool->scans[scan];
 	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE_SCAN,.scan = scan};
 
 	r.flag = s->policy | (s->waiting ? CSCAN_TRACE_SCAN_WAITING : 0) |
 		(s->blocked ? CSCAN_TRACE_SCAN_BLOCKED : 0) |
 		(s->stalled ? CSCAN_TRACE_SCAN_STALLED : 0) |
 		(s->warm ? CSCAN_TRACE_SCAN_WARM : 0);
-	r.count = (uint16_t) s->nranges;
+	r.count = s->started;
 	r.time = s->since;
-	r.other = s->table;
 	r.slot = s->in_use;
 	r.chunk = s->position;
-	r.blocks = s->nblocks;
 	put(arg, &r);
-	for (uint32_t n = 0; n < s->nranges; n += RANGES_IN_RECORD)
-	{
-		r = record_of_ranges(RANGES(pool, scan) + n, s->nranges - n);
-		put(arg, &r);
-	}
+	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_CURSOR,.scan = scan,.chunk = s->cursor,
+		.flag = s->loaded_for};
+	put(arg, &r);
+	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_SPACES,.scan = scan};
+	save_words(cscan_scan_spaces(pool, scan), cscan_space_words(pool), r, put, arg);
+	save_ranges(pool, scan, put, arg);
 	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_WANTED,.scan = scan};
-	save_words(WANTED(pool, scan), s->nchunks / 64 + (s->nchunks % 64 != 0), r, put, arg);
+	save_words(cscan_wanted(pool, scan), cscan_chunk_words(pool), r, put, arg);
 }
 
 static void
@@ -238,13 +233,13 @@ save_slot(const CScanPool *pool, int slot, CScanTracePut put, void *arg)
 		(s->failed ? CSCAN_TRACE_SLOT_FAILED : 0) |
 		(s->cheap ? CSCAN_TRACE_SLOT_CHEAP : 0) |
 		(s->held ? CSCAN_TRACE_SLOT_HELD : 0);
-	r.scan = s->trigger;
+	r.scan = s->loaded_for;
 	r.time = s->stamp;
-	r.other = s->table;
 	r.chunk = s->chunk;
 	r.blocks = s->nblocks;
 	put(arg, &r);
-	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_LOAD,.slot = slot,.time = s->order,.blocks = s->end};
+	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_LOAD,.slot = slot,.time = s->order,
+		.blocks = s->extent,.chunk = s->loading};
 	put(arg, &r);
 	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_PIECES,.slot = slot};
 	save_words(s->loaded.word, CSCAN_PIECE_WORDS, r, put, arg);
@@ -252,37 +247,46 @@ save_slot(const CScanPool *pool, int slot, CScanTracePut put, void *arg)
 	save_words(s->coming.word, CSCAN_PIECE_WORDS, r, put, arg);
 }
 
+static size_t
+history_words(const CScanPool *pool, int policy)
+{
+	return cscan_policies[policy]->history_words ?
+		cscan_policies[policy]->history_words(&pool->state->limits) : 0;
+}
+
 void
 cscan_trace_save(const CScanPool *pool, CScanTracePut put, void *arg)
 {
 	const CScanPoolState *state = pool->state;
-	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE,.flag = state->unpinned,.scan = state->room_for,.time = state->nloads,
-	.chunk = state->budget,.blocks = state->room};
-	uint64_t	load_time;
+	const CScanLimits *limits = &state->limits;
+	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE,.flag = state->unpinned,.scan = state->evicted_for,
+		.time = state->nloads,.chunk = state->budget,.blocks = state->room,
+	.other = (int32_t) state->next_chunk};
 
-	memcpy(&load_time, &state->load_time, sizeof(load_time));
-	r.other = (int32_t) LOW(load_time);
-	r.slot = (int32_t) HIGH(load_time);
 	put(arg, &r);
-	for (int i = 0; i < state->max_scans; i++)
+	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_DEVICE,.other = CSCAN_NONE,
+		.time = cscan_record_number(state->block_time),.chunk = LOW(state->pace),.blocks = HIGH(state->pace)};
+	put(arg, &r);
+	for (int d = 0; d < CSCAN_MAX_DEVICES; d++)
 	{
-		const CScanTable *t = &pool->tables[i];
-
-		if (!t->used)
-			continue;
-		r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_TABLE,.flag = t->loadable,.other = i,
-			.time = BOTH(t->cursor, t->elevator),.chunk = t->chunk_blocks,.blocks = t->nblocks,
-			.scan = (int32_t) t->next_asked,.slot = (int32_t) t->part_chunks};
-		put(arg, &r);
-		r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_ASKED,.other = i};
-		save_words(&t->asked[0][0], CSCAN_LAST_SCANS * CSCAN_PART_WORDS, r, put, arg);
+		r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_DEVICE,.other = d,
+			.time = cscan_record_number(state->devices[d].block_time)};
+		if (state->devices[d].block_time > 0)
+			put(arg, &r);
 	}
-	for (int i = 0; i < state->max_scans; i++)
+	for (int i = 0; i < limits->max_spaces; i++)
 	{
-		if (pool->scans[i].table != CSCAN_NONE)
+		if (pool->spaces[i].used)
+			save_space(pool, i, put, arg);
+	}
+	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_CACHED};
+	save_words(pool->cached, cscan_chunk_words(pool), r, put, arg);
+	for (int i = 0; i < limits->max_scans; i++)
+	{
+		if (pool->scans[i].used)
 			save_scan(pool, i, put, arg);
 	}
-	for (int i = 0; i < state->max_helpers; i++)
+	for (int i = 0; i < limits->max_helpers; i++)
 	{
 		const CScanHelper *h = &pool->helpers[i];
 
@@ -292,13 +296,16 @@ cscan_trace_save(const CScanPool *pool, CScanTracePut put, void *arg)
 			.other = i,.slot = h->in_use};
 		put(arg, &r);
 	}
-	for (int i = 0; i < state->max_slots; i++)
+	for (int i = 0; i < limits->max_slots; i++)
 	{
-		if (pool->slots[i].table != CSCAN_NONE)
+		if (pool->slots[i].space != CSCAN_NONE)
 			save_slot(pool, i, put, arg);
 	}
-	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_PACE,.time = state->pace};
-	put(arg, &r);
+	for (int p = 0; p < CSCAN_NPOLICIES; p++)
+	{
+		r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_HISTORY,.other = p};
+		save_words(pool->history[p], history_words(pool, p), r, put, arg);
+	}
 	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_END};
 	put(arg, &r);
 }
@@ -310,24 +317,30 @@ cscan_trace_save(const CScanPool *pool, CScanTracePut put, void *arg)
 static bool
 is_scan(const CScanPool *pool, int scan)
 {
-	return scan >= 0 && scan < pool->state->max_scans;
+	return scan >= 0 && scan < pool->state->limits.max_scans;
+}
+
+static bool
+is_used_scan(const CScanPool *pool, int scan)
+{
+	return is_scan(pool, scan) && pool->scans[scan].used;
 }
 
 static bool
 is_slot(const CScanPool *pool, int slot)
 {
-	return slot >= 0 && slot < pool->state->max_slots;
+	return slot >= 0 && slot < pool->state->limits.max_slots;
 }
 
 static bool
-is_table(const CScanPool *pool, int table)
+is_space(const CScanPool *pool, int space)
 {
-	return is_scan(pool, table) && pool->tables[table].used;
+	return space >= 0 && space < pool->state->limits.max_spaces && pool->spaces[space].used;
 }
 
 /* Runs of words that save_words() has made; false if they do not fit. */
 static bool
-restore_words(uint64_t *words, uint32_t n, const CScanTraceRecord *r)
+restore_words(uint64_t *words, size_t n, const CScanTraceRecord *r)
 {
 	if (r->chunk >= n || r->blocks > n - r->chunk)
 		return false;
@@ -336,100 +349,151 @@ restore_words(uint64_t *words, uint32_t n, const CScanTraceRecord *r)
 	return true;
 }
 
-static const char *
-restore_table(CScanPool *pool, const CScanTraceRecord *r)
+static void
+restore_state(CScanPool *pool, const CScanTraceRecord *r)
 {
-	CScanTable *t;
+	CScanPoolState *state = pool->state;
 
-	if (!is_scan(pool, r->other) || r->chunk == 0 ||
-		r->scan < 0 || r->scan >= CSCAN_LAST_SCANS || r->slot < 0)
-		return "a table that cannot be";
-	t = &pool->tables[r->other];
-	memset(t, 0, sizeof(*t));
-	t->used = true;
-	t->loadable = r->flag != 0;
-	t->cursor = LOW(r->time);
-	t->elevator = HIGH(r->time);
-	t->chunk_blocks = r->chunk;
-	t->nblocks = r->blocks;
-	t->next_asked = (uint32_t) r->scan;
-	t->part_chunks = (uint32_t) r->slot;
+	state->unpinned = r->flag != 0;
+	state->evicted_for = is_scan(pool, r->scan) ? r->scan : CSCAN_NONE;
+	state->nloads = r->time;
+	state->next_chunk = (uint32_t) r->other;
+	cscan_pool_set_limits(pool, r->chunk, r->blocks);
+}
+
+static const char *
+restore_device(CScanPool *pool, const CScanTraceRecord *r)
+{
+	if (r->other == CSCAN_NONE)
+	{
+		pool->state->block_time = number_of(r->time);
+		pool->state->pace = BOTH(r->chunk, r->blocks);
+	}
+	else if (r->other >= 0 && r->other < CSCAN_MAX_DEVICES)
+		pool->state->devices[r->other].block_time = number_of(r->time);
+	else
+		return "a device that cannot be";
+	return NULL;
+}
+
+static const char *
+restore_space(CScanPool *pool, const CScanTraceRecord *r)
+{
+	uint32_t	first = LOW(r->time);
+	uint32_t	nchunks = HIGH(r->time);
+	uint32_t	max_chunks = pool->state->limits.max_chunks;
+	CScanSpace *p;
+
+	if (r->other < 0 || r->other >= pool->state->limits.max_spaces || r->chunk == 0 ||
+		r->flag > CSCAN_ACCESS_REFUSED || r->count >= CSCAN_MAX_DEVICES ||
+		first >= max_chunks || nchunks == 0 || nchunks > max_chunks - first ||
+		pool->spaces[r->other].used)
+		return "a space that cannot be";
+	for (uint32_t c = first; c < first + nchunks; c++)
+	{
+		if (cscan_set_has(pool->numbered, c))
+			return "two spaces with the same chunks";
+	}
+	p = &pool->spaces[r->other];
+	cscan_space_begin(p, r->chunk);
+	p->access = r->flag;
+	p->first_chunk = first;
+	p->nchunks = nchunks;
+	p->device = r->count;
+	p->extent = r->blocks;
+	p->cursor = (uint32_t) r->scan;
+	if (p->extent > cscan_space_capacity(p))
+	{
+		p->used = false;
+		return "a space that is larger than its chunks";
+	}
+	cscan_set_add_range(pool->numbered, first, first + nchunks - 1);
+	for (uint32_t c = first; c < first + nchunks; c++)
+		pool->space_of[c] = r->other;
 	return NULL;
 }
 
 static const char *
 restore_scan(CScanPool *pool, const CScanTraceRecord *r)
 {
-	CScanInterest *s;
-	uint32_t	chunk_blocks;
+	CScanScan  *s;
 
-	if (!is_scan(pool, r->scan) || !is_table(pool, r->other) ||
-		(r->flag & CSCAN_TRACE_SCAN_POLICY) >= CSCAN_NPOLICIES ||
+	if (!is_scan(pool, r->scan) || (r->flag & CSCAN_TRACE_SCAN_POLICY) >= CSCAN_NPOLICIES ||
 		(r->slot != CSCAN_NONE && !is_slot(pool, r->slot)))
 		return "a scan that cannot be";
 	s = &pool->scans[r->scan];
-	chunk_blocks = pool->tables[r->other].chunk_blocks;
 	memset(s, 0, sizeof(*s));
-	s->nchunks = r->blocks / chunk_blocks + (r->blocks % chunk_blocks != 0);
-	if (s->nchunks > CSCAN_MAX_CHUNKS || r->count > CSCAN_MAX_RANGES)
-	{
-		s->table = CSCAN_NONE;
-		return "a scan of too many chunks or ranges";
-	}
+	s->used = true;
+	s->started = r->count != 0;
 	s->policy = r->flag & CSCAN_TRACE_SCAN_POLICY;
 	s->waiting = (r->flag & CSCAN_TRACE_SCAN_WAITING) != 0;
 	s->blocked = (r->flag & CSCAN_TRACE_SCAN_BLOCKED) != 0;
 	s->stalled = (r->flag & CSCAN_TRACE_SCAN_STALLED) != 0;
 	s->warm = (r->flag & CSCAN_TRACE_SCAN_WARM) != 0;
 	s->since = r->time;
-	s->table = r->other;
 	s->in_use = r->slot;
 	s->position = r->chunk;
-	s->nblocks = r->blocks;
-	memset(WANTED(pool, r->scan), 0, sizeof(uint64_t) * CSCAN_MAP_WORDS);
+	memset(cscan_wanted(pool, r->scan), 0, sizeof(uint64_t) * cscan_chunk_words(pool));
+	memset(cscan_scan_spaces(pool, r->scan), 0, sizeof(uint64_t) * cscan_space_words(pool));
 	return NULL;
 }
 
 static const char *
-restore_ranges(CScanPool *pool, const CScanTraceRecord *r, int scan)
+restore_spaces(CScanPool *pool, const CScanTraceRecord *r)
 {
-	CScanInterest *s = &pool->scans[scan];
-	CScanRange	ranges[RANGES_IN_RECORD];
+	if (!is_used_scan(pool, r->scan) ||
+		!restore_words(cscan_scan_spaces(pool, r->scan), cscan_space_words(pool), r))
+		return "spaces that no scan has";
+	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, r->scan), cscan_space_words(pool))
+	{
+		if (!is_space(pool, i))
+			return "a scan of a space that is not there";
+	}
+	return NULL;
+}
+
+static const char *
+restore_ranges(CScanPool *pool, const CScanTraceRecord *r, int scan, int space)
+{
+	CScanScan  *s = &pool->scans[scan];
+	CScanRange	ranges[CSCAN_RANGES_IN_RECORD];
 	uint32_t	n = cscan_trace_get_ranges(r, ranges);
 
 	if (n == 0 || n > CSCAN_MAX_RANGES - s->nranges)
 		return "ranges that nobody has";
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	before = s->nranges > 0 ? RANGES(pool, scan)[s->nranges - 1].end : 0;
+		const CScanSpaceRange *last = s->nranges > 0 ? &cscan_ranges(pool, scan)[s->nranges - 1] : NULL;
 
-		if (ranges[i].first < before || ranges[i].first >= ranges[i].end ||
-			ranges[i].end > s->nblocks)
+		if (ranges[i].first >= ranges[i].end ||
+			ranges[i].end > cscan_space_capacity(&pool->spaces[space]) ||
+			(last && last->space == space && ranges[i].first < last->blocks.end) ||
+			(last && s->started &&
+			 pool->spaces[last->space].first_chunk > pool->spaces[space].first_chunk))
 			return "ranges that are not in order";
-		RANGES(pool, scan)[s->nranges++] = ranges[i];
+		cscan_ranges(pool, scan)[s->nranges++] = (CScanSpaceRange) {space, ranges[i]};
 	}
 	return NULL;
 }
 
 static const char *
-restore_slot(CScanPool *pool, const CScanTraceRecord *r)
+restore_wanted(CScanPool *pool, const CScanTraceRecord *r)
 {
-	CScanSlot  *s;
+	if (!is_used_scan(pool, r->scan))
+		return "a map of chunks that nobody wants";
+	if (!restore_words(cscan_wanted(pool, r->scan), cscan_chunk_words(pool), r))
+		return "a map of chunks that there are not";
+	for (uint32_t w = r->chunk; w < r->chunk + r->blocks; w++)
+	{
+		for (uint64_t chunks = r->time; chunks != 0; chunks &= chunks - 1)
+		{
+			uint32_t	chunk = w * 64 + (uint32_t) __builtin_ctzll(chunks);
 
-	if (!is_slot(pool, r->slot) || !is_table(pool, r->other) || r->chunk >= CSCAN_MAX_CHUNKS ||
-		(r->scan != CSCAN_NONE && !is_scan(pool, r->scan)))
-		return "a slot that cannot be";
-	s = &pool->slots[r->slot];
-	memset(s, 0, sizeof(*s));
-	s->in_flight = (r->flag & CSCAN_TRACE_SLOT_IN_FLIGHT) != 0;
-	s->failed = (r->flag & CSCAN_TRACE_SLOT_FAILED) != 0;
-	s->cheap = (r->flag & CSCAN_TRACE_SLOT_CHEAP) != 0;
-	s->held = (r->flag & CSCAN_TRACE_SLOT_HELD) != 0;
-	s->trigger = r->scan;
-	s->stamp = r->time;
-	s->table = r->other;
-	s->chunk = r->chunk;
-	s->nblocks = r->blocks;
+			if (pool->space_of[chunk] == CSCAN_NONE ||
+				!cscan_pool_interested_in(pool, r->scan, pool->space_of[chunk]))
+				return "a map of chunks that the scan's spaces do not have";
+		}
+	}
 	return NULL;
 }
 
@@ -438,8 +502,8 @@ restore_helper(CScanPool *pool, const CScanTraceRecord *r)
 {
 	CScanHelper *h;
 
-	if (r->other < 0 || r->other >= pool->state->max_helpers ||
-		(r->scan != CSCAN_NONE && (!is_scan(pool, r->scan) || pool->scans[r->scan].table == CSCAN_NONE)) ||
+	if (r->other < 0 || r->other >= pool->state->limits.max_helpers ||
+		(r->scan != CSCAN_NONE && !is_used_scan(pool, r->scan)) ||
 		(r->slot != CSCAN_NONE && (!is_slot(pool, r->slot) || r->scan == CSCAN_NONE)))
 		return "a helper that cannot be";
 	h = &pool->helpers[r->other];
@@ -450,30 +514,27 @@ restore_helper(CScanPool *pool, const CScanTraceRecord *r)
 	return NULL;
 }
 
-static void
-restore_state(CScanPool *pool, const CScanTraceRecord *r)
-{
-	CScanPoolState *state = pool->state;
-	uint64_t	load_time = BOTH((uint32_t) r->other, (uint32_t) r->slot);
-
-	memcpy(&state->load_time, &load_time, sizeof(load_time));
-	state->unpinned = r->flag != 0;
-	state->room_for = is_scan(pool, r->scan) ? r->scan : CSCAN_NONE;
-	state->nloads = r->time;
-	cscan_pool_set_limits(pool, r->chunk, r->blocks);
-}
-
 static const char *
-restore_wanted(CScanPool *pool, const CScanTraceRecord *r)
+restore_slot(CScanPool *pool, const CScanTraceRecord *r)
 {
-	uint32_t	nchunks;
+	CScanSlot  *s;
 
-	if (!is_scan(pool, r->scan) || pool->scans[r->scan].table == CSCAN_NONE)
-		return "a map of chunks that nobody wants";
-	nchunks = pool->scans[r->scan].nchunks;
-	if (!restore_words(WANTED(pool, r->scan), nchunks / 64 + (nchunks % 64 != 0), r) ||
-		(nchunks % 64 != 0 && WANTED(pool, r->scan)[nchunks / 64] >> (nchunks % 64) != 0))
-		return "a map of chunks that the table does not have";
+	if (!is_slot(pool, r->slot) || r->chunk >= pool->state->limits.max_chunks ||
+		pool->space_of[r->chunk] == CSCAN_NONE || pool->slot_of[r->chunk] != CSCAN_NONE ||
+		(r->scan != CSCAN_NONE && !is_scan(pool, r->scan)))
+		return "a slot that cannot be";
+	s = &pool->slots[r->slot];
+	memset(s, 0, sizeof(*s));
+	s->in_flight = (r->flag & CSCAN_TRACE_SLOT_IN_FLIGHT) != 0;
+	s->failed = (r->flag & CSCAN_TRACE_SLOT_FAILED) != 0;
+	s->cheap = (r->flag & CSCAN_TRACE_SLOT_CHEAP) != 0;
+	s->held = (r->flag & CSCAN_TRACE_SLOT_HELD) != 0;
+	s->loaded_for = r->scan;
+	s->stamp = r->time;
+	s->space = pool->space_of[r->chunk];
+	s->chunk = r->chunk;
+	s->nblocks = r->blocks;
+	pool->slot_of[r->chunk] = r->slot;
 	return NULL;
 }
 
@@ -481,42 +542,95 @@ restore_wanted(CScanPool *pool, const CScanTraceRecord *r)
 static const char *
 check_slots(const CScanPool *pool)
 {
-	for (int i = 0; i < pool->state->max_slots; i++)
+	for (int i = 0; i < pool->state->limits.max_slots; i++)
 	{
 		const CScanSlot *s = &pool->slots[i];
 
-		if (s->table != CSCAN_NONE &&
-			s->end < (uint64_t) s->chunk * pool->tables[s->table].chunk_blocks)
-			return "a slot whose chunk is beyond the table's end";
+		if (s->space != CSCAN_NONE &&
+			s->extent < cscan_space_first_block(&pool->spaces[s->space], s->chunk))
+			return "a slot whose chunk is beyond the space's end";
 	}
 	return NULL;
 }
 
-const char *
-cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan)
+/* Readers must read slots that are taken. */
+static const char *
+check_readers(const CScanPool *pool)
 {
-	CScanSlot  *slot = is_slot(pool, r->slot) && pool->slots[r->slot].table != CSCAN_NONE ?
+	for (int i = 0; i < pool->state->limits.max_scans; i++)
+	{
+		const CScanScan *s = &pool->scans[i];
+
+		if (s->used && s->in_use != CSCAN_NONE && pool->slots[s->in_use].space == CSCAN_NONE)
+			return "a scan that reads a slot that is free";
+	}
+	for (int i = 0; i < pool->state->limits.max_helpers; i++)
+	{
+		const CScanHelper *h = &pool->helpers[i];
+
+		if (h->used && h->in_use != CSCAN_NONE && pool->slots[h->in_use].space == CSCAN_NONE)
+			return "a helper that reads a slot that is free";
+	}
+	return NULL;
+}
+
+static const char *
+end_restore(CScanPool *pool)
+{
+	const char *wrong = check_readers(pool);
+
+	if (wrong == NULL)
+		wrong = check_slots(pool);
+	if (wrong == NULL)
+		cscan_pool_rebuild(pool);
+	return wrong;
+}
+
+/* One case for each kind of record. */
+const char *
+cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan, int *space)
+{
+	CScanSlot  *slot = is_slot(pool, r->slot) && pool->slots[r->slot].space != CSCAN_NONE ?
 		&pool->slots[r->slot] : NULL;
-	const char *wrong = NULL;
 
 	switch (r->kind)
 	{
 		case CSCAN_TRACE_STATE:
 			restore_state(pool, r);
-			break;
-		case CSCAN_TRACE_STATE_TABLE:
-			return restore_table(pool, r);
-		case CSCAN_TRACE_STATE_ASKED:
-			if (!is_table(pool, r->other) ||
-				!restore_words(&pool->tables[r->other].asked[0][0], CSCAN_LAST_SCANS * CSCAN_PART_WORDS, r))
-				return "parts of no table";
-			break;
+			return NULL;
+		case CSCAN_TRACE_STATE_DEVICE:
+			return restore_device(pool, r);
+		case CSCAN_TRACE_STATE_SPACE:
+			return restore_space(pool, r);
+		case CSCAN_TRACE_STATE_LOADED:
+			if (!is_space(pool, r->other))
+				return "loads of no space";
+			pool->spaces[r->other].last_load = r->time;
+			return NULL;
+		case CSCAN_TRACE_STATE_CACHED:
+			return restore_words(pool->cached, cscan_chunk_words(pool), r) ? NULL :
+				"a map of chunks that there are not";
 		case CSCAN_TRACE_STATE_SCAN:
-			wrong = restore_scan(pool, r);
-			*scan = wrong == NULL ? r->scan : CSCAN_NONE;
-			break;
+			return restore_scan(pool, r);
+		case CSCAN_TRACE_STATE_CURSOR:
+			if (!is_used_scan(pool, r->scan))
+				return "a cursor of no scan";
+			pool->scans[r->scan].cursor = r->chunk;
+			pool->scans[r->scan].loaded_for = r->flag != 0;
+			return NULL;
+		case CSCAN_TRACE_STATE_SPACES:
+			return restore_spaces(pool, r);
+		case CSCAN_TRACE_STATE_RANGES:
+			*scan = *space = CSCAN_NONE;
+			if (!is_used_scan(pool, r->scan) || !is_space(pool, r->other) ||
+				!cscan_pool_interested_in(pool, r->scan, r->other))
+				return "ranges of no scan";
+			*scan = r->scan;
+			*space = r->other;
+			return NULL;
 		case CSCAN_TRACE_RANGES:
-			return *scan == CSCAN_NONE ? "ranges that nobody has" : restore_ranges(pool, r, *scan);
+			return *space == CSCAN_NONE ? "ranges that nobody has" :
+				restore_ranges(pool, r, *scan, *space);
 		case CSCAN_TRACE_STATE_WANTED:
 			return restore_wanted(pool, r);
 		case CSCAN_TRACE_STATE_HELPER:
@@ -527,21 +641,19 @@ cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan)
 			if (slot == NULL)
 				return "a load into a slot that is free";
 			slot->order = r->time;
-			slot->end = r->blocks;
-			break;
+			slot->extent = r->blocks;
+			slot->loading = r->chunk;
+			return NULL;
 		case CSCAN_TRACE_STATE_PIECES:
-			if (slot == NULL ||
-				!restore_words(r->flag ? slot->coming.word : slot->loaded.word, CSCAN_PIECE_WORDS, r))
-				return "pieces of no chunk";
-			break;
-		case CSCAN_TRACE_STATE_PACE:
-			pool->state->pace = r->time;
-			break;
+			return slot != NULL && restore_words(r->flag ? slot->coming.word : slot->loaded.word,
+												 CSCAN_PIECE_WORDS, r) ? NULL : "pieces of no chunk";
+		case CSCAN_TRACE_STATE_HISTORY:
+			return r->other >= 0 && r->other < CSCAN_NPOLICIES &&
+				restore_words(pool->history[r->other], history_words(pool, r->other), r) ? NULL :
+				"a history of no policy";
 		case CSCAN_TRACE_STATE_END:
-			cscan_pool_rebuild(pool);
-			return check_slots(pool);
+			return end_restore(pool);
 		default:
 			return "a record that does not belong into a state";
 	}
-	return wrong;
 }

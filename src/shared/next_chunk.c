@@ -53,30 +53,43 @@ static uint64 locks_then;
 static uint64 waits_then;
 
 void
-cscan_registration_count(const CScanTicket *ticket, CScanDelivery how)
+cscan_registration_count(const CScanTicket *ticket, uint32 chunk, CScanDelivery how)
 {
-	CScanInterest *interest = &cscan_pool.scans[ticket->scan];
-	CScanStats *stats = &cscan_shared->stats[interest->policy];
+	CScanScan  *s = &cscan_pool.scans[ticket->scan];
+	CScanStats *stats = &cscan_shared->stats[s->policy];
 
 	cscan_scans[ticket->scan].chunks_done++;
-	cscan_tables[ticket->table].chunks_delivered++;
+	cscan_tables[cscan_pool.space_of[chunk]].chunks_delivered++;
 	stats->chunks_delivered++;
 	stats->self_reads += (how == CSCAN_SELF_READ);
 
 	/* It may have been the last one, and others may be waiting. */
-	if (interest->needed == 0)
+	if (s->nwanted == 0)
 		ConditionVariableBroadcast(&cscan_scans[ticket->scan].cv);
+}
+
+CScanPortion
+cscan_registration_portion(uint32 chunk)
+{
+	const CScanSpace *space = cscan_pool_space_of(&cscan_pool, chunk);
+	CScanPortion portion;
+
+	portion.relid = cscan_tables[cscan_pool.space_of[chunk]].relid;
+	portion.chunk = chunk - space->first_chunk;
+	portion.number = chunk;
+	portion.blocks = cscan_space_blocks(space, chunk);
+	return portion;
 }
 
 /* Does another process of the same scan wait?  Call with the lock held. */
 static bool
 others_wait(const CScanRegistration *reg)
 {
-	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
+	const CScanScan *s = &cscan_pool.scans[reg->ticket.scan];
 
-	if (reg->helper != CSCAN_NONE && interest->waiting)
+	if (reg->helper != CSCAN_NONE && s->waiting)
 		return true;
-	for (int i = 0; i < cscan_pool.state->max_helpers && interest->nhelpers > 0; i++)
+	for (int i = 0; i < cscan_pool.state->limits.max_helpers && s->nhelpers > 0; i++)
 	{
 		const CScanHelper *helper = &cscan_pool.helpers[i];
 
@@ -132,6 +145,25 @@ change_reach(void)
 	waits_then = stats->lock_waits;
 }
 
+/* Where a few of a chunk's blocks are, to be looked for without the lock. */
+typedef struct CScanSample
+{
+	RelFileLocator locator;
+	uint32		nblocks;
+	uint32		blocks[RESIDENT_SAMPLE];
+} CScanSample;
+
+static bool
+is_in_memory(const CScanSample *sample)
+{
+	for (uint32 i = 0; i < sample->nblocks; i++)
+	{
+		if (!cscan_in_buffers(sample->locator, sample->blocks[i]))
+			return false;
+	}
+	return true;
+}
+
 /*
  * A scan that would have to wait looks whether its next chunk is in memory
  * anyway, as far as a few of its blocks show.  Then there is nothing to load,
@@ -148,8 +180,7 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 {
 	int			scan = reg->ticket.scan;
 	uint32		candidates[CSCAN_MAX_AHEAD];
-	uint32		blocks[CSCAN_MAX_AHEAD][RESIDENT_SAMPLE];
-	uint32		nblocks[CSCAN_MAX_AHEAD];
+	CScanSample samples[CSCAN_MAX_AHEAD];
 	uint32		n = look_ahead(reg, candidates);
 	uint32		nwarm = 0;
 	uint32		taken = 0;
@@ -158,13 +189,14 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 	if (n == 0)
 		return false;
 	for (uint32 i = 0; i < n; i++)
-		nblocks[i] = cscan_pool_sample(&cscan_pool, scan, candidates[i], blocks[i], RESIDENT_SAMPLE);
-	cscan_unlock();
-	for (bool warm = true; warm && nwarm < n; nwarm += warm)
 	{
-		for (uint32 i = 0; i < nblocks[nwarm] && warm; i++)
-			warm = cscan_in_buffers(reg->ticket.locator, blocks[nwarm][i]);
+		samples[i].locator = cscan_tables[cscan_pool.space_of[candidates[i]]].locator;
+		samples[i].nblocks = cscan_pool_sample(&cscan_pool, scan, candidates[i], samples[i].blocks,
+											   RESIDENT_SAMPLE);
 	}
+	cscan_unlock();
+	while (nwarm < n && is_in_memory(&samples[nwarm]))
+		nwarm++;
 	cscan_lock();
 	*now = cscan_now();
 
@@ -174,19 +206,20 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 	while (taken < nwarm && cscan_pool_peek(&cscan_pool, scan, &next) &&
 		   next == candidates[taken] && cscan_pool_absent_for(&cscan_pool, scan, next) &&
 		   cscan_pool_take(&cscan_pool, scan, reg->helper, *now, &next))
-		reg->ahead[taken++] = next;
+	{
+		reg->ahead[taken++] = cscan_registration_portion(next);
+
+		/* The first is handed out, and counted, by the caller. */
+		if (taken == 1)
+			*chunk = next;
+		else
+			cscan_registration_count(&reg->ticket, next, CSCAN_RESIDENT);
+	}
 	cscan_pool_set_warm(&cscan_pool, scan, taken > 0 && !others_wait(reg));
 	change_reach();
-	if (taken == 0)
-		return false;
-
-	/* The first is handed out, and counted, by the caller. */
-	*chunk = reg->ahead[0];
 	reg->nahead = taken;
-	reg->next_ahead = 1;
-	for (uint32 i = 1; i < taken; i++)
-		cscan_registration_count(&reg->ticket, CSCAN_RESIDENT);
-	return true;
+	reg->next_ahead = taken > 0;
+	return taken > 0;
 }
 
 /*
@@ -230,31 +263,31 @@ stall_others(const CScanRegistration *reg)
 static bool
 must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 {
-	const CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
-	const CScanSharedTable *table = &cscan_tables[reg->ticket.table];
+	const CScanSharedScan *scan = &cscan_scans[reg->ticket.scan];
 	bool		no_load = now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER;
 	bool		too_long = now > since + PATIENCE;
+	double		load_time = cscan_pool.state->block_time * reg->chunk_blocks;
 
 	/* Who finds it stuck tells the others: until it moves nobody waits again. */
 	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
 	if (cscan_shared->abm_latch == NULL ||
-		cscan_pool.state->budget < reg->ticket.chunk_blocks ||
-		table->lock_state == CSCAN_TABLE_REFUSED ||
+		cscan_pool.state->budget < reg->chunk_blocks ||
+		cscan_pool_has_refused(&cscan_pool, reg->ticket.scan) ||
 		cscan_shared->abm_stuck == cscan_shared->abm_alive)
 		return true;
 	if (IsInParallelMode())
 		return no_load || too_long;
-	if (!cscan_policies[interest->policy]->overrides)
+	if (!cscan_pool.state->traits[cscan_pool.scans[reg->ticket.scan].policy].overrides)
 	{
 		if (too_long)
-			reg->gave_up = table->chunks_loaded + 1;
-		return reg->gave_up == table->chunks_loaded + 1;
+			reg->gave_up = scan->loads + 1;
+		return reg->gave_up == scan->loads + 1;
 	}
 	if (too_long)
 		return true;
-	if (!no_load || now < cscan_shared->self_read + (uint64) cscan_pool.state->load_time)
+	if (!no_load || now < cscan_shared->self_read + (uint64) load_time)
 		return false;
 	cscan_shared->self_read = now;
 	return true;
@@ -279,7 +312,7 @@ helpers_wait(const CScanRegistration *reg, uint64 now, uint32 *seen, uint64 *see
 	}
 	if (now < *seen_at + HELPERS_STUCK_AFTER)
 		return false;
-	for (int i = 0; i < cscan_pool.state->max_helpers; i++)
+	for (int i = 0; i < cscan_pool.state->limits.max_helpers; i++)
 	{
 		const CScanHelper *helper = &cscan_pool.helpers[i];
 
@@ -298,40 +331,120 @@ go_on(const CScanRegistration *reg)
 	{
 		cscan_pool_set_stalled(&cscan_pool, reg->ticket.scan, false);
 		cscan_scans[reg->ticket.scan].last_change = cscan_now();
+		cscan_shared->tables_changed = true;
 	}
 	cscan_unlock();
 }
 
-CScanDelivery
-cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
+/* What a process that asks for a chunk keeps while it waits. */
+typedef struct CScanWait
 {
-	CScanSharedScan *scan = &cscan_scans[reg->ticket.scan];
-	CScanInterest *interest = &cscan_pool.scans[reg->ticket.scan];
-	CScanStats *stats = &cscan_shared->stats[interest->policy];
-	CScanDelivery result;
-	uint64		began = 0;
-	uint32		seen = 0;
-	uint64		seen_at = 0;
-	long		round = WAIT_ROUND;
+	uint64		now;
+	uint64		began;			/* 0: it does not wait as yet */
+	uint32		seen;			/* see helpers_wait() */
+	uint64		seen_at;
+	bool		unchanged;		/* nothing has changed for the ABM */
+} CScanWait;
+
+/*
+ * Is there a chunk for the scan, or none left?  Call with the lock held, which may
+ * be released in between.  False: it has to wait.
+ */
+static bool
+find_chunk(CScanRegistration *reg, CScanWait *wait, uint32 *chunk, CScanDelivery *how)
+{
+	int			scan = reg->ticket.scan;
+	CScanScan  *s = &cscan_pool.scans[scan];
+	int			had = reg->helper == CSCAN_NONE ? s->in_use : cscan_pool.helpers[reg->helper].in_use;
+	int			slot;
+
+	if (s->stalled)
+		cscan_shared->tables_changed = true;
+	slot = cscan_pool_choose(&cscan_pool, scan, reg->helper, wait->now);
+	if (slot != CSCAN_NONE)
+	{
+		*chunk = cscan_pool.slots[slot].chunk;
+		if (cscan_pool.slots[slot].failed)
+			*how = CSCAN_SELF_READ;
+		else
+			*how = s->loaded_for ? CSCAN_LOADED : CSCAN_RESIDENT;
+		return true;
+	}
+	if (s->nwanted == 0)
+	{
+		*how = CSCAN_FINISHED;
+		return true;
+	}
+
+	/* Nothing is loaded for a warm scan: it has to look again. */
+	if ((wait->began == 0 || s->warm) && take_resident(reg, &wait->now, chunk))
+	{
+		/* Of that the ABM need not be told, nothing of its own has changed. */
+		wait->unchanged = (had == CSCAN_NONE);
+		*how = CSCAN_RESIDENT;
+		return true;
+	}
+	*how = CSCAN_SELF_READ;
+	return !cscan_registration_is_over(reg) &&
+		(must_read_itself(reg, wait->now, wait->began ? wait->began : wait->now) ||
+		 helpers_wait(reg, wait->now, &wait->seen, &wait->seen_at)) &&
+		cscan_pool_take(&cscan_pool, scan, reg->helper, wait->now, chunk);
+}
+
+/* A chunk, or the end, has been found; call with the lock held. */
+static void
+end_wait(CScanRegistration *reg, const CScanWait *wait, uint32 chunk, CScanDelivery how,
+		 CScanPortion *portion, uint64 *waited)
+{
+	CScanStats *stats = &cscan_shared->stats[cscan_pool.scans[reg->ticket.scan].policy];
+
+	cscan_scans[reg->ticket.scan].last_change = wait->now;
+	if (wait->began != 0)
+	{
+		*waited += wait->now - wait->began;
+		stats->wait_time += wait->now - wait->began;
+	}
+	if (how != CSCAN_FINISHED)
+	{
+		*portion = cscan_registration_portion(chunk);
+		cscan_registration_count(&reg->ticket, chunk, how);
+	}
+}
+
+/* The scan begins to wait; call with the lock held. */
+static void
+begin_wait(CScanRegistration *reg, CScanWait *wait)
+{
+	const CScanScan *s = &cscan_pool.scans[reg->ticket.scan];
+
+	wait->began = wait->now;
+	cscan_shared->stats[s->policy].waits++;
+	stall_others(reg);
+	if (s->nloadable < s->nwanted)
+		cscan_shared->tables_changed = true;
+}
+
+CScanDelivery
+cscan_registry_next(CScanRegistration *reg, CScanPortion *portion, uint64 *waited)
+{
+	CScanDelivery how;
+	CScanWait	wait = {0};
 
 	if (reg->next_ahead < reg->nahead)
 	{
 		/* An unlocked look: what is missed now is seen next time. */
-		if (interest->stalled)
+		if (cscan_pool.scans[reg->ticket.scan].stalled)
 			go_on(reg);
-		*chunk = reg->ahead[reg->next_ahead++];
+		*portion = reg->ahead[reg->next_ahead++];
 		CSCAN_FAULT(CSCAN_FAULT_CHUNK);
 		return CSCAN_RESIDENT;
 	}
 
 	for (;;)
 	{
-		uint64		now;
 		Latch	   *latch;
+		uint32		chunk = CSCAN_NO_CHUNK;
 		bool		done;
-		bool		apart = false;
-		int			had;
-		int			slot;
 
 		cscan_lock();
 		if (cscan_registration_is_over(reg))
@@ -342,76 +455,22 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		}
 
 		/* Not before: to wait for the lock may have taken long. */
-		now = cscan_now();
-		had = reg->helper == CSCAN_NONE ? interest->in_use : cscan_pool.helpers[reg->helper].in_use;
-		slot = cscan_pool_choose(&cscan_pool, reg->ticket.scan, reg->helper, now);
-		if (slot != CSCAN_NONE)
-		{
-			CScanSlot  *s = &cscan_pool.slots[slot];
-
-			*chunk = s->chunk;
-			if (s->failed)
-				result = CSCAN_SELF_READ;
-			else if (interest->loaded_for)
-				result = CSCAN_LOADED;
-			else
-				result = CSCAN_RESIDENT;
-			done = true;
-		}
-		else if (interest->needed == 0)
-		{
-			result = CSCAN_FINISHED;
-			done = true;
-		}
-		else
-		{
-			/* Nothing is loaded for a warm scan: it has to look again. */
-			result = CSCAN_RESIDENT;
-			done = (began == 0 || interest->warm) && take_resident(reg, &now, chunk);
-
-			/*
-			 * Of that the ABM need not be told, nothing of its own has
-			 * changed.
-			 */
-			apart = done && had == CSCAN_NONE;
-			if (!done)
-			{
-				result = CSCAN_SELF_READ;
-				done = !cscan_registration_is_over(reg) &&
-					(must_read_itself(reg, now, began ? began : now) ||
-					 helpers_wait(reg, now, &seen, &seen_at)) &&
-					cscan_pool_take(&cscan_pool, reg->ticket.scan, reg->helper, now, chunk);
-			}
-		}
-
+		wait.now = cscan_now();
+		wait.unchanged = false;
+		done = find_chunk(reg, &wait, &chunk, &how);
 		if (done)
-		{
-			scan->last_change = now;
-			if (began != 0)
-			{
-				*waited += now - began;
-				stats->wait_time += now - began;
-			}
-			if (result != CSCAN_FINISHED)
-				cscan_registration_count(&reg->ticket, result);
-		}
-		else if (began == 0)
-		{
-			began = now;
-			stats->waits++;
-			stall_others(reg);
-		}
-		if (seen_at != 0)
-			round = HELPERS_STUCK_AFTER / 1000;
+			end_wait(reg, &wait, chunk, how, portion, waited);
+		else if (wait.began == 0)
+			begin_wait(reg, &wait);
 
 		/*
 		 * The ABM need not be told either if there is nothing to load for
 		 * anybody.  A pin that has become useless it finds by itself; but who
 		 * waits has to see that it is alive.
 		 */
-		if (done && !apart && cscan_shared->abm_idle)
-			apart = !cscan_pool_wants_load(&cscan_pool, now);
-		latch = apart ? NULL : cscan_registration_abm_to_wake();
+		if (done && !wait.unchanged && cscan_shared->abm_idle)
+			wait.unchanged = !cscan_pool_wants_load(&cscan_pool, wait.now);
+		latch = wait.unchanged ? NULL : cscan_registration_abm_to_wake();
 		cscan_unlock();
 
 		cscan_registration_wake(latch);
@@ -421,9 +480,11 @@ cscan_registry_next(CScanRegistration *reg, uint32 *chunk, uint64 *waited)
 		CSCAN_FAULT(CSCAN_FAULT_ASLEEP);
 
 		/* The first round only prepares; what came before it is seen then. */
-		ConditionVariableTimedSleep(&scan->cv, round, cscan_wait_for_chunk);
+		ConditionVariableTimedSleep(&cscan_scans[reg->ticket.scan].cv,
+									wait.seen_at != 0 ? HELPERS_STUCK_AFTER / 1000 : WAIT_ROUND,
+									cscan_wait_for_chunk);
 	}
 	ConditionVariableCancelSleep();
 	CSCAN_FAULT(CSCAN_FAULT_CHUNK);
-	return result;
+	return how;
 }

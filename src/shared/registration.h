@@ -19,15 +19,15 @@ struct CScanRegistration
 	ResourceOwner owner;
 	int			helper;			/* index in the pool, or CSCAN_NONE: it owns
 								 * the scan */
-	uint32		nchunks;		/* chunks that the scan wanted at first */
+	uint32		chunk_blocks;	/* in the largest of its chunks */
 	CScanTicket ticket;
 
 	/* Chunks that have been taken ahead, see next_chunk.c */
-	uint32		ahead[CSCAN_MAX_AHEAD];
+	CScanPortion ahead[CSCAN_MAX_AHEAD];
 	uint32		nahead;
 	uint32		next_ahead;		/* of these, the first not handed out */
 
-	/* Loads of its table when its patience had an end, and 1; 0: it has not */
+	/* Loads of its tables when its patience had an end, and 1; 0: it has not */
 	uint64		gave_up;
 };
 
@@ -82,6 +82,9 @@ cscan_registration_wake(Latch *latch)
  * the views tell may be ahead of the scan, and for one that ends early it
  * includes chunks that were not read.
  */
-extern void cscan_registration_count(const CScanTicket *ticket, CScanDelivery how);
+extern void cscan_registration_count(const CScanTicket *ticket, uint32 chunk, CScanDelivery how);
+
+/* What is handed out with a chunk of the pool; call with the lock held. */
+extern CScanPortion cscan_registration_portion(uint32 chunk);
 
 #endif							/* CSCAN_REGISTRATION_H */

@@ -33,93 +33,74 @@ uint32		cscan_wait_for_chunk;
 
 static uint32 wait_for_release;
 
-static int
-find_table(Relation rel)
-{
-	for (int i = 0; i < cscan_max_scans; i++)
-	{
-		if (cscan_pool.tables[i].used &&
-			cscan_tables[i].lock_state != CSCAN_TABLE_RELEASING &&
-			cscan_tables[i].relid == RelationGetRelid(rel) &&
-			RelFileLocatorEquals(cscan_tables[i].locator, cscan_relation_locator(rel)))
-			return i;
-	}
-	return CSCAN_NONE;
-}
-
-static int
-add_table(Relation rel, BlockNumber nblocks)
-{
-	uint32		chunk_blocks = cscan_pool_chunk_blocks(&cscan_pool,
-													   cscan_shared->preferred_chunk_blocks,
-													   nblocks);
-	int			table = cscan_pool_add_table(&cscan_pool, chunk_blocks);
-
-	if (table != CSCAN_NONE)
-	{
-		CScanSharedTable *t = &cscan_tables[table];
-
-		memset(t, 0, sizeof(*t));
-		t->dbid = MyDatabaseId;
-		t->relid = RelationGetRelid(rel);
-		t->locator = cscan_relation_locator(rel);
-		t->permanent = rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
-		t->serial = cscan_shared->next_serial++;
-		t->lock_state = CSCAN_TABLE_WANTED;
-	}
-	return table;
-}
+/* So many tables are announced before the lock is given back for a moment. */
+#define TABLES_AT_ONCE	64
 
 /* One chunk is nothing to share. */
 static bool
-worth_sharing(const CScanRange *ranges, uint32 nranges, uint32 chunk_blocks)
+worth_sharing(const CScanTarget *targets, int ntargets)
 {
-	uint32		wanted = 0;
+	uint64		wanted = 0;
+	uint32		chunk_blocks = cscan_debug_small_scans ? 0 : cscan_shared->preferred_chunk_blocks;
 
-	for (uint32 i = 0; i < nranges; i++)
-		wanted += ranges[i].end - ranges[i].first;
-	return wanted > (cscan_debug_small_scans ? 0 : chunk_blocks);
+	for (int i = 0; i < ntargets; i++)
+	{
+		for (uint32 r = 0; r < targets[i].nranges; r++)
+			wanted += targets[i].ranges[r].end - targets[i].ranges[r].first;
+		chunk_blocks = Min(chunk_blocks,
+						   cscan_pool_chunk_blocks(&cscan_pool, cscan_shared->preferred_chunk_blocks,
+												   targets[i].nblocks));
+	}
+	return wanted > chunk_blocks;
 }
 
 /*
- * A scan of a table has got its interest; call with the lock held.  How many
- * chunks of it have been read before only the views tell.
+ * Does it seem that all of it is in memory?  A first guess, by the ends of the first
+ * and of the last table; the first chunk will show.
  */
-static void
-begin_scan(int scan, uint32 read_before, uint64 now)
+static bool
+seems_warm(const CScanTarget *targets, int ntargets)
 {
-	CScanInterest *interest = &cscan_pool.scans[scan];
+	const CScanTarget *first = &targets[0];
+	const CScanTarget *last = &targets[ntargets - 1];
 
-	cscan_pool_start(&cscan_pool, scan);
-	cscan_scans[scan].chunks_done = 0;
-	cscan_scans[scan].chunks_total = interest->needed +
-		read_before / cscan_pool.tables[interest->table].chunk_blocks;
-	cscan_scans[scan].last_change = now;
-	cscan_shared->stats[interest->policy].scans++;
+	return cscan_in_buffers(cscan_relation_locator(first->rel), first->ranges[0].first) &&
+		cscan_in_buffers(cscan_relation_locator(last->rel), last->ranges[last->nranges - 1].end - 1);
 }
 
 /*
  * Take a scan out of the shared state; call with the lock held.  Returns whether
- * the ABM has still to let go of its table, of which it was the last scan.
+ * the ABM has still to let go of a table, of which it was the last scan.
  */
 static bool
 remove_scan(int scan)
 {
-	int			table = cscan_pool.scans[scan].table;
+	bool		release = false;
+	int			next;
 
 	cscan_scans[scan].pid = 0;
 	cscan_scans[scan].serial = cscan_shared->next_serial++;
 	if (cscan_pool.scans[scan].nhelpers > 0)
 		ConditionVariableBroadcast(&cscan_scans[scan].cv);
-	cscan_pool_unregister(&cscan_pool, scan);
-	if (cscan_pool.tables[table].nscans > 0)
-		return false;
-	if (cscan_tables[table].lock_state != CSCAN_TABLE_WANTED)
-		return true;
+	for (int table = cscan_pool_space_of_scan(&cscan_pool, scan, 0); table != CSCAN_NONE; table = next)
+	{
+		next = cscan_pool_space_of_scan(&cscan_pool, scan, table + 1);
+		if (cscan_pool.spaces[table].nscans > 1)
+			continue;
 
-	/* The ABM has never held anything of it, or has let go of it. */
-	cscan_pool_remove_table(&cscan_pool, table);
-	return false;
+		/* The ABM has never held anything of it, or has let go of it. */
+		if (cscan_tables[table].lock_state == CSCAN_TABLE_WANTED)
+		{
+			if (cscan_pool.scans[scan].started)
+				cscan_pool_rest(&cscan_pool, scan, cscan_pool.scans[scan].since);
+			cscan_pool_leave_space(&cscan_pool, scan, table);
+			cscan_tables_drop(table);
+		}
+		else
+			release = true;
+	}
+	cscan_pool_unregister(&cscan_pool, scan);
+	return release;
 }
 
 /*
@@ -133,87 +114,134 @@ make_place(void)
 
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
-		const CScanInterest *interest = &cscan_pool.scans[i];
+		const CScanScan *s = &cscan_pool.scans[i];
 
-		if (interest->table == CSCAN_NONE)
+		if (!s->used)
 			return;
-		if (interest->stalled && !interest->blocked && !cscan_scans[i].joinable &&
+		if (s->stalled && !s->blocked && !cscan_scans[i].joinable &&
 			(victim == CSCAN_NONE ||
 			 cscan_scans[i].last_change < cscan_scans[victim].last_change))
 			victim = i;
 	}
-	if (victim != CSCAN_NONE)
-		(void) remove_scan(victim);
+	if (victim != CSCAN_NONE && remove_scan(victim))
+		cscan_shared->tables_changed = true;
+}
+
+/* Announce these tables; false if there is no room for one of them. */
+static bool
+announce(int scan, CScanTarget *targets, int ntargets, uint32 *chunk_blocks)
+{
+	for (int i = 0; i < ntargets; i++)
+	{
+		int			table;
+
+		if (i % TABLES_AT_ONCE == TABLES_AT_ONCE - 1)
+		{
+			cscan_unlock();
+			cscan_lock();
+		}
+		table = cscan_tables_have(targets[i].rel, targets[i].nblocks);
+		if (table == CSCAN_NONE)
+			return false;
+		cscan_pool_announce(&cscan_pool, scan, table, targets[i].nblocks,
+							targets[i].ranges, targets[i].nranges);
+		targets[i].nchunks = cscan_pool_count_wanted(&cscan_pool, scan, table);
+		*chunk_blocks = Max(*chunk_blocks, cscan_pool.spaces[table].chunk_blocks);
+		if (cscan_pool.spaces[table].chunk_blocks > cscan_pool.state->budget)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A scan has told all that it wants; call with the lock held.  How many chunks
+ * have been read before only the views tell.
+ */
+static void
+begin_scan(int scan, const CScanTarget *targets, int ntargets, uint32 chunk_blocks, uint64 now)
+{
+	CScanScan  *s = &cscan_pool.scans[scan];
+	uint64		read_before = 0;
+
+	for (int i = 0; i < ntargets; i++)
+		read_before += targets[i].read_before;
+	cscan_pool_start(&cscan_pool, scan, now);
+	cscan_scans[scan].tables = ntargets;
+	cscan_scans[scan].chunks_done = 0;
+	cscan_scans[scan].chunks_total = s->nwanted + (uint32) (read_before / chunk_blocks);
+	cscan_scans[scan].last_change = now;
+	cscan_shared->stats[s->policy].scans++;
+	cscan_shared->tables_changed = true;
+}
+
+/* Who it is that scans. */
+static void
+introduce(int scan, Oid relid, bool joinable)
+{
+	CScanSharedScan *s = &cscan_scans[scan];
+
+	s->pid = MyProcPid;
+	s->proc = (int) (MyProc - ProcGlobal->allProcs);
+	s->roleid = GetUserId();
+	s->dbid = MyDatabaseId;
+	s->relid = relid;
+	s->serial = cscan_shared->next_serial++;
+	s->joinable = joinable;
+	s->tables = 0;
+	s->chunks_done = s->chunks_total = 0;
+	s->last_progress = 0;
+	s->loads = 0;
+	pg_atomic_write_u32(&s->progress, 0);
 }
 
 CScanRegistration *
-cscan_registry_register(Relation rel, BlockNumber nblocks,
-						const CScanRange *ranges, uint32 nranges,
-						uint32 read_before, CScanPolicyId policy, bool later)
+cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
+						CScanPolicyId policy, bool joinable)
 {
 	CScanRegistration *reg;
-	uint64		now;
 	Latch	   *latch;
-	int			table;
-	int			scan = CSCAN_NONE;
+	int			scan;
 	bool		warm;
+	bool		release = false;
 
-	if (!cscan_preloaded || cscan_pool.state->budget == 0 || nblocks == 0 ||
-		!worth_sharing(ranges, nranges,
-					   cscan_pool_chunk_blocks(&cscan_pool, cscan_shared->preferred_chunk_blocks,
-											   nblocks)))
+	if (!cscan_preloaded || cscan_pool.state->budget == 0 || ntargets == 0 ||
+		!worth_sharing(targets, ntargets))
 		return NULL;
 
 	/* Everything that can fail comes before the shared state is touched. */
 	CSCAN_FAULT(CSCAN_FAULT_REGISTER);
 	reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
-	warm = cscan_in_buffers(cscan_relation_locator(rel), ranges[0].first) &&
-		cscan_in_buffers(cscan_relation_locator(rel), ranges[nranges - 1].end - 1);
+	warm = seems_warm(targets, ntargets);
 
 	cscan_lock();
-	now = cscan_now();
 	make_place();
-	table = find_table(rel);
-	if (table == CSCAN_NONE)
-		table = add_table(rel, nblocks);
-
-	/* The table may have grown far beyond what its chunks can cover. */
-	if (table != CSCAN_NONE &&
-		cscan_pool.tables[table].chunk_blocks <= cscan_pool.state->budget &&
-		(nblocks - 1) / cscan_pool.tables[table].chunk_blocks < CSCAN_MAX_CHUNKS)
-		scan = cscan_pool_register(&cscan_pool, table, policy, nblocks, ranges, nranges, now);
+	scan = cscan_pool_register(&cscan_pool, policy, cscan_now());
+	if (scan != CSCAN_NONE)
+	{
+		introduce(scan, relid, joinable);
+		if (!announce(scan, targets, ntargets, &reg->chunk_blocks))
+		{
+			release = remove_scan(scan);
+			cscan_shared->tables_changed |= release;
+			scan = CSCAN_NONE;
+		}
+	}
 	if (scan == CSCAN_NONE)
 	{
-		if (table != CSCAN_NONE && cscan_pool.tables[table].nscans == 0 &&
-			cscan_tables[table].lock_state == CSCAN_TABLE_WANTED)
-			cscan_pool_remove_table(&cscan_pool, table);
+		latch = release ? cscan_registration_abm_to_wake() : NULL;
 		cscan_unlock();
 		pfree(reg);
+		cscan_registration_wake(latch);
 		return NULL;
 	}
-	begin_scan(scan, read_before, now);
-	cscan_pool_set_stalled(&cscan_pool, scan, later);
-
-	/* A first guess; the first chunk will show. */
+	begin_scan(scan, targets, ntargets, reg->chunk_blocks, cscan_now());
+	cscan_pool_set_stalled(&cscan_pool, scan, joinable);
 	cscan_pool_set_warm(&cscan_pool, scan, warm);
-
-	cscan_scans[scan].pid = MyProcPid;
-	cscan_scans[scan].proc = (int) (MyProc - ProcGlobal->allProcs);
-	cscan_scans[scan].roleid = GetUserId();
-	cscan_scans[scan].serial = cscan_shared->next_serial++;
-	cscan_scans[scan].joinable = later;
-	cscan_scans[scan].last_progress = 0;
-	pg_atomic_write_u32(&cscan_scans[scan].progress, 0);
 
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
-	reg->nchunks = cscan_pool.scans[scan].needed;
 	reg->ticket.scan = scan;
 	reg->ticket.scan_serial = cscan_scans[scan].serial;
-	reg->ticket.table = table;
-	reg->ticket.table_serial = cscan_tables[table].serial;
-	reg->ticket.locator = cscan_tables[table].locator;
-	reg->ticket.chunk_blocks = cscan_pool.tables[table].chunk_blocks;
 	dlist_push_head(&cscan_registrations, &reg->node);
 
 	/*
@@ -221,7 +249,7 @@ cscan_registry_register(Relation rel, BlockNumber nblocks,
 	 * has nothing to do for a scan that finds what it needs.
 	 */
 	latch = NULL;
-	if (!warm || cscan_tables[table].lock_state != CSCAN_TABLE_LOCKED)
+	if (!warm)
 	{
 		latch = cscan_shared->abm_latch;
 		cscan_shared->abm_idle = false;
@@ -243,8 +271,7 @@ cscan_registry_rest(CScanRegistration *reg)
 	cscan_lock();
 	if (!cscan_registration_is_over(reg))
 	{
-		cscan_pool_again(&cscan_pool, reg->ticket.scan,
-						 cscan_pool.scans[reg->ticket.scan].nblocks, NULL, 0, cscan_now());
+		cscan_pool_rest(&cscan_pool, reg->ticket.scan, cscan_now());
 		latch = cscan_registration_abm_to_wake();
 	}
 	cscan_unlock();
@@ -252,33 +279,56 @@ cscan_registry_rest(CScanRegistration *reg)
 }
 
 bool
-cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
-					 const CScanRange *ranges, uint32 nranges, uint32 read_before)
+cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets)
 {
-	uint64		now;
 	Latch	   *latch;
+	int			scan = reg->ticket.scan;
+	bool		again;
 
-	if (nblocks == 0 || !worth_sharing(ranges, nranges, reg->ticket.chunk_blocks) ||
-		(nblocks - 1) / reg->ticket.chunk_blocks >= CSCAN_MAX_CHUNKS)
+	if (ntargets == 0 || !worth_sharing(targets, ntargets))
 		return false;
 
 	reg->nahead = reg->next_ahead = 0;
 	cscan_lock();
-	if (cscan_registration_is_over(reg))
+	again = !cscan_registration_is_over(reg);
+	if (again)
+	{
+		if (cscan_pool.scans[scan].started)
+			cscan_pool_rest(&cscan_pool, scan, cscan_now());
+		again = announce(scan, targets, ntargets, &reg->chunk_blocks);
+	}
+	if (!again)
 	{
 		cscan_unlock();
 		return false;
 	}
-	now = cscan_now();
-	cscan_pool_again(&cscan_pool, reg->ticket.scan, nblocks, ranges, nranges, now);
-	reg->nchunks = cscan_pool.scans[reg->ticket.scan].needed;
-	begin_scan(reg->ticket.scan, read_before, now);
-	if (cscan_scans[reg->ticket.scan].joinable)
-		cscan_pool_set_stalled(&cscan_pool, reg->ticket.scan, true);
+	begin_scan(scan, targets, ntargets, reg->chunk_blocks, cscan_now());
+	if (cscan_scans[scan].joinable)
+		cscan_pool_set_stalled(&cscan_pool, scan, true);
 	latch = cscan_registration_abm_to_wake();
 	cscan_unlock();
 	cscan_registration_wake(latch);
 	return true;
+}
+
+void
+cscan_registry_take_back(CScanRegistration *reg, Oid relid)
+{
+	int			scan = reg->ticket.scan;
+
+	cscan_lock();
+	if (!cscan_registration_is_over(reg))
+	{
+		for (int table = cscan_pool_space_of_scan(&cscan_pool, scan, 0); table != CSCAN_NONE;
+			 table = cscan_pool_space_of_scan(&cscan_pool, scan, table + 1))
+		{
+			if (cscan_tables[table].relid == relid)
+				cscan_pool_unwant_space(&cscan_pool, scan, table);
+		}
+		if (cscan_pool.scans[scan].nwanted == 0)
+			ConditionVariableBroadcast(&cscan_scans[scan].cv);
+	}
+	cscan_unlock();
 }
 
 CScanTicket
@@ -300,8 +350,7 @@ cscan_registry_join(const CScanTicket *ticket)
 	reg->helper = CSCAN_NONE;
 
 	cscan_lock();
-	if (cscan_pool.scans[ticket->scan].table == ticket->table &&
-		cscan_scans[ticket->scan].serial == ticket->scan_serial)
+	if (cscan_scans[ticket->scan].serial == ticket->scan_serial)
 		reg->helper = cscan_pool_join(&cscan_pool, ticket->scan);
 	if (reg->helper != CSCAN_NONE)
 		dlist_push_head(&cscan_registrations, &reg->node);
@@ -319,37 +368,28 @@ cscan_registry_join(const CScanTicket *ticket)
 }
 
 bool
-cscan_registry_take(const CScanTicket *ticket, uint32 *chunk)
+cscan_registry_take(const CScanTicket *ticket, CScanPortion *portion)
 {
-	CScanInterest *interest = &cscan_pool.scans[ticket->scan];
 	CScanSharedScan *scan = &cscan_scans[ticket->scan];
+	uint32		chunk;
 	bool		found;
 
 	cscan_lock();
-	found = interest->table == ticket->table && scan->serial == ticket->scan_serial &&
-		cscan_pool_peek(&cscan_pool, ticket->scan, chunk);
+	found = scan->serial == ticket->scan_serial &&
+		cscan_pool_peek(&cscan_pool, ticket->scan, &chunk);
 	if (found)
 	{
-		cscan_pool_unwant(&cscan_pool, ticket->scan, *chunk);
-		cscan_pool_set_position(&cscan_pool, ticket->scan, *chunk);
+		*portion = cscan_registration_portion(chunk);
+		cscan_pool_unwant(&cscan_pool, ticket->scan, chunk);
+		cscan_pool_set_position(&cscan_pool, ticket->scan, chunk);
+		if (cscan_pool.scans[ticket->scan].stalled)
+			cscan_shared->tables_changed = true;
 		cscan_pool_set_stalled(&cscan_pool, ticket->scan, false);
 		scan->last_change = cscan_now();
-		cscan_registration_count(ticket, CSCAN_SELF_READ);
+		cscan_registration_count(ticket, chunk, CSCAN_SELF_READ);
 	}
 	cscan_unlock();
 	return found;
-}
-
-uint32
-cscan_registry_chunk_blocks(const CScanRegistration *reg)
-{
-	return reg->ticket.chunk_blocks;
-}
-
-uint32
-cscan_registry_chunks(const CScanRegistration *reg)
-{
-	return reg->nchunks;
 }
 
 void
@@ -363,11 +403,11 @@ cscan_registry_progress(CScanRegistration *reg)
 }
 
 /*
- * Wait, for a bounded time, until the ABM has let go of the table: DROP and
- * LOCK NOWAIT must work right after a query.
+ * Wait, for a bounded time, until the ABM has let go of all that nobody scans any
+ * more: DROP and LOCK NOWAIT must work right after a query.
  */
 static void
-wait_until_released(int table, uint64 serial)
+wait_until_released(uint64 number)
 {
 	uint64		until = cscan_now() + CSCAN_RELEASE_WAIT;
 
@@ -379,10 +419,7 @@ wait_until_released(int table, uint64 serial)
 		bool		held;
 
 		cscan_lock();
-		held = cscan_pool.tables[table].used &&
-			cscan_tables[table].serial == serial &&
-			cscan_pool.tables[table].nscans == 0 &&
-			cscan_shared->abm_latch != NULL;
+		held = cscan_shared->releases_done < number && cscan_shared->abm_latch != NULL;
 		cscan_unlock();
 		if (!held || cscan_now() >= until)
 			break;
@@ -395,8 +432,7 @@ wait_until_released(int table, uint64 serial)
 void
 cscan_registry_leave(CScanRegistration *reg)
 {
-	int			table = reg->ticket.table;
-	uint64		serial = reg->ticket.table_serial;
+	uint64		number = 0;
 	bool		last;
 	Latch	   *latch;
 
@@ -408,7 +444,7 @@ cscan_registry_leave(CScanRegistration *reg)
 	cscan_lock();
 	if (reg->helper != CSCAN_NONE)
 	{
-		cscan_pool_part(&cscan_pool, reg->helper);
+		cscan_pool_quit(&cscan_pool, reg->helper);
 		latch = cscan_registration_abm_to_wake();
 		cscan_unlock();
 		pfree(reg);
@@ -418,14 +454,18 @@ cscan_registry_leave(CScanRegistration *reg)
 	last = !cscan_registration_is_over(reg) && remove_scan(reg->ticket.scan);
 	latch = last ? cscan_shared->abm_latch : cscan_registration_abm_to_wake();
 	if (last)
+	{
 		cscan_shared->abm_idle = false;
+		cscan_shared->tables_changed = true;
+		number = ++cscan_shared->releases_wanted;
+	}
 	cscan_unlock();
 
 	pfree(reg);
 	cscan_registration_wake(latch);
 	CSCAN_FAULT(CSCAN_FAULT_LEFT);
 	if (last && latch != NULL)
-		wait_until_released(table, serial);
+		wait_until_released(number);
 }
 
 /* After an error: leave before the locks go. */

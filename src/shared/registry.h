@@ -24,12 +24,32 @@ typedef struct CScanRegistration CScanRegistration;
 typedef struct CScanTicket
 {
 	int			scan;			/* index in the shared arrays */
-	int			table;			/* likewise */
 	uint64		scan_serial;
-	uint64		table_serial;
-	RelFileLocator locator;
-	uint32		chunk_blocks;
 } CScanTicket;
+
+/*
+ * What a scan is to read of one table: these ranges of its first nblocks blocks, in
+ * order, none of which touches the next.  So many blocks have been read before,
+ * which only the views tell.
+ */
+typedef struct CScanTarget
+{
+	Relation	rel;
+	BlockNumber nblocks;
+	const CScanRange *ranges;
+	uint32		nranges;
+	uint32		read_before;
+	uint32		nchunks;		/* set where it is registered: chunks wanted */
+} CScanTarget;
+
+/* A chunk that is handed out. */
+typedef struct CScanPortion
+{
+	Oid			relid;			/* its table, and */
+	uint32		chunk;			/* its number there, and */
+	uint32		number;			/* among all chunks, as long as it is registered */
+	CScanRange	blocks;			/* that it has; the table may end before */
+} CScanPortion;
 
 /* How a chunk came to the scan. */
 typedef enum CScanDelivery
@@ -42,20 +62,18 @@ typedef enum CScanDelivery
 } CScanDelivery;
 
 /*
- * Register a scan of these ranges of a relation's first nblocks blocks; they
- * are in order and do not touch each other.  So many blocks have been read
- * before, which only the views tell.  With "later" the scan does not
- * count before somebody asks for a chunk, and others may join it.  NULL if that
- * is not possible, or of no use: then the scan reads for itself.
+ * Register a scan of these tables, no two of which are the same; all of them, or
+ * none.  The views call all of it relid.  A "joinable" scan does not count before somebody asks for a chunk, and
+ * others may join it.  NULL if that is not possible, or of no use: then the scan
+ * reads for itself.
  *
  * Where there is no room for another scan, one that is stalled loses its place,
  * but none that others may have joined.  It is told when it next asks for a
  * chunk; then it may leave, and register what is left.
  */
-extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblocks,
-												  const CScanRange *ranges, uint32 nranges,
-												  uint32 read_before,
-												  CScanPolicyId policy, bool later);
+extern CScanRegistration *cscan_registry_register(Oid relid, CScanTarget *targets,
+												  int ntargets, CScanPolicyId policy,
+												  bool joinable);
 
 /*
  * A scan that is likely to be begun again rests meanwhile: it stays registered
@@ -63,9 +81,10 @@ extern CScanRegistration *cscan_registry_register(Relation rel, BlockNumber nblo
  * and register anew, as when it has lost its place.
  */
 extern void cscan_registry_rest(CScanRegistration *reg);
-extern bool cscan_registry_again(CScanRegistration *reg, BlockNumber nblocks,
-								 const CScanRange *ranges, uint32 nranges,
-								 uint32 read_before);
+extern bool cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets);
+
+/* The scan does not want any more of a table. */
+extern void cscan_registry_take_back(CScanRegistration *reg, Oid relid);
 
 /* For others to join; valid as long as the owner has not left. */
 extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
@@ -76,17 +95,13 @@ extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
  * itself, as long as there are any.
  */
 extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket);
-extern bool cscan_registry_take(const CScanTicket *ticket, uint32 *chunk);
-
-/* Blocks in each chunk of this registration, and chunks that were wanted. */
-extern uint32 cscan_registry_chunk_blocks(const CScanRegistration *reg);
-extern uint32 cscan_registry_chunks(const CScanRegistration *reg);
+extern bool cscan_registry_take(const CScanTicket *ticket, CScanPortion *portion);
 
 /*
  * Get the next chunk, waiting for it as long as that makes sense.  *waited is
  * raised by the time spent waiting (us).
  */
-extern CScanDelivery cscan_registry_next(CScanRegistration *reg, uint32 *chunk,
+extern CScanDelivery cscan_registry_next(CScanRegistration *reg, CScanPortion *portion,
 										 uint64 *waited);
 
 /* A page has been taken. */

@@ -45,13 +45,16 @@ preferred_chunk_blocks(void)
 }
 
 /*
- * Slots for the largest share.  Chunks may turn out smaller than preferred,
- * in a small pool, but then the pool holds 8 of them.
+ * Slots for the largest share.  Chunks may turn out smaller than preferred, in a
+ * small pool, but then the pool holds 8 of them.  Of tables of less than a chunk
+ * there are slots for those of 1 MB: partitions may be many, and small.
  */
+#define SMALL_TABLE_BLOCKS	(1024 * 1024 / BLCKSZ)
+
 static int
 max_slots(void)
 {
-	return 16 + (int) (NBuffers * CSCAN_MAX_ROOM / preferred_chunk_blocks());
+	return 16 + (int) (NBuffers * CSCAN_MAX_ROOM / Min(preferred_chunk_blocks(), SMALL_TABLE_BLOCKS));
 }
 
 /* A parallel worker may be in the middle of several scans of a plan. */
@@ -59,6 +62,23 @@ static int
 max_helpers(void)
 {
 	return 4 * max_worker_processes;
+}
+
+/*
+ * Numbers for chunks: for all chunks of four of the largest tables, and 16 for each
+ * table on the average.
+ */
+static CScanLimits
+limits(void)
+{
+	CScanLimits limits;
+
+	limits.max_scans = cscan_max_scans;
+	limits.max_spaces = cscan_max_tables;
+	limits.max_slots = max_slots();
+	limits.max_helpers = max_helpers();
+	limits.max_chunks = Max(4 * CSCAN_MAX_CHUNKS, (uint32) cscan_max_tables * 16 / 64 * 64);
+	return limits;
 }
 
 bool
@@ -96,12 +116,13 @@ lay_out(char *base, CScanPool *pool)
 	CScanSharedTable *shared_tables;
 	CScanTraceRing *trace_ring;
 	char	   *policy;
+	CScanLimits pool_limits = limits();
 
 	PART(shared, CScanShared, 1);
 	PART(shared_scans, CScanSharedScan, scans);
-	PART(shared_tables, CScanSharedTable, scans);
+	PART(shared_tables, CScanSharedTable, cscan_max_tables);
 	PART(trace_ring, CScanTraceRing, 1);
-	PART(policy, char, cscan_pool_size(scans, max_slots(), max_helpers()));
+	PART(policy, char, cscan_pool_size(&pool_limits));
 #undef PART
 
 	if (base != NULL)
@@ -110,7 +131,7 @@ lay_out(char *base, CScanPool *pool)
 		cscan_scans = shared_scans;
 		cscan_tables = shared_tables;
 		cscan_trace_ring = trace_ring;
-		cscan_pool_attach(pool, policy, scans, max_slots(), max_helpers());
+		cscan_pool_attach(pool, policy, &pool_limits);
 		pool->record = cscan_trace_record;
 	}
 	return size;
@@ -131,6 +152,7 @@ static void
 shmem_startup(void)
 {
 	CScanPool	ignored;
+	CScanLimits pool_limits = limits();
 	bool		found;
 	char	   *base;
 
@@ -151,14 +173,14 @@ shmem_startup(void)
 		ConditionVariableInit(&cscan_shared->released);
 
 		memset(cscan_scans, 0, sizeof(CScanSharedScan) * cscan_max_scans);
-		memset(cscan_tables, 0, sizeof(CScanSharedTable) * cscan_max_scans);
+		memset(cscan_tables, 0, sizeof(CScanSharedTable) * cscan_max_tables);
 		for (int i = 0; i < cscan_max_scans; i++)
 		{
 			ConditionVariableInit(&cscan_scans[i].cv);
 			pg_atomic_init_u32(&cscan_scans[i].progress, 0);
 		}
 
-		cscan_pool_init(&cscan_pool, cscan_max_scans, max_slots(), max_helpers());
+		cscan_pool_init(&cscan_pool, &pool_limits);
 		cscan_shared_set_budget(cscan_buffer_share);
 	}
 	LWLockRelease(AddinShmemInitLock);

@@ -8,7 +8,9 @@
  *
  *		CScanShared				the ABM's life signs
  *		CScanSharedScan[]		a scan: who it is, how it is woken
- *		CScanSharedTable[]		a table: what it is, how far its lock is
+ *		CScanSharedTable[]		a table: what it is, how far its lock is; its
+ *								number is that of its space in the pool
+ *		a hash table			from a table to that number (tables.c)
  *		CScanTraceRing			records on their way into a trace
  *		and the pool			(policy/pool.h)
  *
@@ -71,14 +73,19 @@ typedef struct CScanSharedScan
 	int			pid;
 	int			proc;			/* place of its process in the process array */
 	Oid			roleid;
+	Oid			dbid;
+	Oid			relid;			/* what the query calls it: of partitions, the
+								 * parent */
 	uint64		serial;			/* tells one use of this entry from the next */
 	uint32		chunks_total;	/* wanted at first */
+	uint32		tables;			/* that it reads of, in all */
 	bool		joinable;		/* other processes may read for it */
 
 	/* Changed under the lock. */
 	uint32		chunks_done;	/* handed out or taken */
 	uint32		last_progress;	/* progress when the ABM last saw it change */
 	uint64		last_change;	/* and when that was (us) */
+	uint64		loads;			/* that ended in its tables */
 
 	/*
 	 * Written by the scan's processes alone, without a lock: pages taken so
@@ -96,7 +103,6 @@ typedef struct CScanSharedTable
 	Oid			relid;
 	RelFileLocator locator;
 	bool		permanent;
-	uint64		serial;			/* tells one use of this entry from the next */
 
 	/* Changed under the lock. */
 	CScanLockState lock_state;
@@ -149,7 +155,20 @@ typedef struct CScanShared
 	uint64		self_read;		/* when a scan last read for itself because
 								 * for long there had been no load (us) */
 	uint64		next_serial;
-	ConditionVariable released; /* signalled when a table entry has gone */
+
+	/*
+	 * Tables that the ABM should look after: one has come, has lost its last
+	 * scan, or a scan of it goes on.  Written by all, under the lock.
+	 */
+	bool		tables_changed;
+
+	/*
+	 * Whoever waits until the ABM has let go asks for a release: it has the
+	 * next number.  The ABM says up to which it has granted them.
+	 */
+	uint64		releases_wanted;
+	uint64		releases_done;
+	ConditionVariable released; /* signalled when that has changed */
 
 	CScanStats	stats[CSCAN_NPOLICIES];
 	CScanLockStats lock_stats;
@@ -179,6 +198,16 @@ extern void cscan_unlock(void);
 
 /* This process, the ABM, never lets others go first. */
 extern bool cscan_lock_at_once;
+
+/*
+ * The tables that are scanned (tables.c); call all of them with the lock held.
+ * Have finds the table's entry that has room for so many blocks, or makes one;
+ * CSCAN_NONE where that cannot be.  Drop forgets an entry of which nothing is held
+ * and which nobody scans; hide sees to it that nobody finds it any more.
+ */
+extern int	cscan_tables_have(Relation rel, BlockNumber nblocks);
+extern void cscan_tables_hide(int table);
+extern void cscan_tables_drop(int table);
 
 /* Is a block in shared buffers just now?  Nothing is pinned. */
 extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);

@@ -39,6 +39,9 @@ PG_FUNCTION_INFO_V1(cscan_stat_reset);
 /* Slots, times readers, that are looked at before the lock is given back. */
 #define MAX_LOOKS		32768
 
+/* Tables that are. */
+#define TABLES_AT_ONCE	1024
+
 typedef struct CScanRow
 {
 	Datum		values[MAX_COLUMNS];
@@ -82,7 +85,7 @@ look(CScanView *view)
 	cscan_lock();
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
-		if (cscan_pool.scans[i].table != CSCAN_NONE)
+		if (cscan_pool.scans[i].used)
 			view->roles[i] = cscan_scans[i].roleid;
 	}
 	cscan_unlock();
@@ -98,7 +101,7 @@ look(CScanView *view)
 static bool
 in_view(const CScanView *view, int scan)
 {
-	return cscan_pool.scans[scan].table != CSCAN_NONE &&
+	return cscan_pool.scans[scan].used &&
 		(view->all ||
 		 (OidIsValid(view->roles[scan]) &&
 		  view->roles[scan] == cscan_scans[scan].roleid));
@@ -121,18 +124,42 @@ multirange_of(const CScanRange *ranges, uint32 nranges)
 	return OidInputFunctionCall(input, text.data, ioparam, -1);
 }
 
-/* cscan_scans: pid, datid, relid, policy, chunks_*, blocked_since, ranges */
+typedef struct CScanCopy
+{
+	CScanScan	scan;
+	CScanSharedScan shared;
+	CScanRange *ranges;			/* of a scan of one table */
+	uint32		nranges;
+} CScanCopy;
+
+/*
+ * What a scan of one table reads of it; call with the lock held.  A scan without a
+ * range reads all that it wants of the table.
+ */
+static uint32
+copy_ranges(int scan, CScanRange *ranges)
+{
+	const CScanScan *s = &cscan_pool.scans[scan];
+	int			table = cscan_pool_space_of_scan(&cscan_pool, scan, 0);
+
+	if (s->nspaces != 1 || !s->started)
+		return 0;
+	if (s->nranges == 0)
+	{
+		ranges[0].first = 0;
+		ranges[0].end = cscan_pool.spaces[table].extent;
+		return ranges[0].end > 0 && s->end_word > 0 ? 1 : 0;
+	}
+	for (uint32 i = 0; i < s->nranges; i++)
+		ranges[i] = cscan_pool.ranges[(Size) scan * CSCAN_MAX_RANGES + i].blocks;
+	return s->nranges;
+}
+
+/* cscan_scans: pid, datid, relid, policy, tables, chunks_*, blocked_since, ranges */
 Datum
 cscan_scans_srf(PG_FUNCTION_ARGS)
 {
-	typedef struct
-	{
-		CScanInterest interest;
-		CScanSharedScan scan;
-		CScanSharedTable table;
-		CScanRange *ranges;
-	} Copy;
-	Copy	   *copies;
+	CScanCopy  *copies;
 	CScanRange *ranges;
 	CScanRow   *rows;
 	int			n = 0;
@@ -142,22 +169,20 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	copies = palloc(sizeof(Copy) * cscan_max_scans);
-	ranges = palloc(sizeof(CScanRange) * CSCAN_MAX_RANGES * (Size) cscan_max_scans);
+	copies = palloc(sizeof(CScanCopy) * cscan_max_scans);
+	ranges = MemoryContextAllocHuge(CurrentMemoryContext,
+									sizeof(CScanRange) * CSCAN_MAX_RANGES * (Size) cscan_max_scans);
 
 	cscan_lock();
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
-		if (cscan_pool.scans[i].table == CSCAN_NONE)
+		if (!cscan_pool.scans[i].used)
 			continue;
-		copies[n].interest = cscan_pool.scans[i];
-		copies[n].scan = cscan_scans[i];
-		copies[n].table = cscan_tables[cscan_pool.scans[i].table];
+		copies[n].scan = cscan_pool.scans[i];
+		copies[n].shared = cscan_scans[i];
 		copies[n].ranges = ranges;
-		memcpy(ranges, cscan_pool.ranges + (Size) i * CSCAN_MAX_RANGES,
-			   sizeof(CScanRange) * cscan_pool.scans[i].nranges);
-		ranges += cscan_pool.scans[i].nranges;
-		n++;
+		copies[n].nranges = copy_ranges(i, ranges);
+		ranges += copies[n++].nranges;
 	}
 	cscan_unlock();
 
@@ -166,23 +191,29 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 	rows = palloc0(sizeof(CScanRow) * Max(n, 1));
 	for (int i = 0; i < n; i++)
 	{
+		const CScanScan *s = &copies[i].scan;
+		const CScanSharedScan *shared = &copies[i].shared;
 		CScanRow   *row;
 
-		if (!may_see(copies[i].scan.roleid))
+		if (!may_see(shared->roleid))
 			continue;
 		row = &rows[nrows++];
-		row->values[0] = Int32GetDatum(copies[i].scan.pid);
-		row->values[1] = ObjectIdGetDatum(copies[i].table.dbid);
-		row->values[2] = ObjectIdGetDatum(copies[i].table.relid);
-		row->values[3] = CStringGetTextDatum(cscan_policies[copies[i].interest.policy]->name);
-		row->values[4] = Int32GetDatum((int32) copies[i].scan.chunks_total);
-		row->values[5] = Int32GetDatum((int32) copies[i].scan.chunks_done);
-		row->values[6] = Int32GetDatum((int32) copies[i].interest.available);
-		if (copies[i].interest.blocked)
-			row->values[7] = TimestampTzGetDatum(clock - (int64) (now - copies[i].interest.since));
+		row->values[0] = Int32GetDatum(shared->pid);
+		row->values[1] = ObjectIdGetDatum(shared->dbid);
+		row->values[2] = ObjectIdGetDatum(shared->relid);
+		row->values[3] = CStringGetTextDatum(cscan_policies[s->policy]->name);
+		row->values[4] = Int32GetDatum((int32) shared->tables);
+		row->values[5] = Int32GetDatum((int32) shared->chunks_total);
+		row->values[6] = Int32GetDatum((int32) shared->chunks_done);
+		row->values[7] = Int32GetDatum((int32) s->available);
+		if (s->blocked)
+			row->values[8] = TimestampTzGetDatum(clock - (int64) (now - s->since));
 		else
-			row->nulls[7] = true;
-		row->values[8] = multirange_of(copies[i].ranges, copies[i].interest.nranges);
+			row->nulls[8] = true;
+		if (shared->tables == 1)
+			row->values[9] = multirange_of(copies[i].ranges, copies[i].nranges);
+		else
+			row->nulls[9] = true;
 	}
 	put_rows(fcinfo, rows, nrows);
 	return (Datum) 0;
@@ -201,7 +232,7 @@ slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *u
 	*interested = *starved = *users = 0;
 	for (int j = 0; j < cscan_max_scans; j++)
 	{
-		if (cscan_pool.scans[j].table != slot->table || !in_view(view, j))
+		if (!in_view(view, j) || !cscan_pool_interested_in(&cscan_pool, j, slot->space))
 			continue;
 		if (cscan_pool.scans[j].in_use == i)
 		{
@@ -215,7 +246,7 @@ slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *u
 			*starved += cscan_pool_starved(&cscan_pool, j);
 		}
 	}
-	for (int j = 0; j < cscan_pool.state->max_helpers; j++)
+	for (int j = 0; j < cscan_pool.state->limits.max_helpers; j++)
 	{
 		const CScanHelper *helper = &cscan_pool.helpers[j];
 
@@ -246,8 +277,8 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	batch = Max(1, MAX_LOOKS / (cscan_max_scans + cscan_pool.state->max_helpers));
-	nslots = cscan_pool.state->max_slots;
+	batch = Max(1, MAX_LOOKS / (cscan_max_scans + cscan_pool.state->limits.max_helpers));
+	nslots = cscan_pool.state->limits.max_slots;
 	rows = palloc0(sizeof(CScanRow) * batch);
 	states = palloc(sizeof(char *) * batch);
 	look(&view);
@@ -265,16 +296,16 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 			int			starved;
 			int			users;
 
-			if (slot->table == CSCAN_NONE ||
+			if (slot->space == CSCAN_NONE ||
 				!slot_in_view(&view, i, &interested, &starved, &users))
 				continue;
 			if (cscan_pool_in_flight(&cscan_pool, i))
 				states[n] = "loading";
 			else
 				states[n] = slot->failed ? "failed" : "ready";
-			rows[n].values[0] = ObjectIdGetDatum(cscan_tables[slot->table].dbid);
-			rows[n].values[1] = ObjectIdGetDatum(cscan_tables[slot->table].relid);
-			rows[n].values[2] = Int32GetDatum((int32) slot->chunk);
+			rows[n].values[0] = ObjectIdGetDatum(cscan_tables[slot->space].dbid);
+			rows[n].values[1] = ObjectIdGetDatum(cscan_tables[slot->space].relid);
+			rows[n].values[2] = Int32GetDatum((int32) (slot->chunk - cscan_pool.spaces[slot->space].first_chunk));
 			rows[n].values[4] = Int32GetDatum(interested);
 			rows[n].values[5] = Int32GetDatum(starved);
 			rows[n].values[6] = Int32GetDatum(users);
@@ -289,42 +320,60 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* cscan_relations: datid, relid, scans, chunks_*, blocks_read */
+/* Scans in view that read of a table; call with the lock held. */
+static int
+scans_in_view(const CScanView *view, int table)
+{
+	int			n = 0;
+
+	for (int i = cscan_pool_scan_of(&cscan_pool, table, 0); i != CSCAN_NONE;
+		 i = cscan_pool_scan_of(&cscan_pool, table, i + 1))
+		n += in_view(view, i);
+	return n;
+}
+
+/*
+ * cscan_relations: datid, relid, scans, chunks_*, blocks_read
+ *
+ * As with chunks, the lock is given back after every few tables.
+ */
 Datum
 cscan_relations_srf(PG_FUNCTION_ARGS)
 {
 	CScanRow   *rows;
-	int		   *nscans;			/* in view, of each table */
 	CScanView	view;
-	int			n = 0;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	rows = palloc0(sizeof(CScanRow) * cscan_max_scans);
-	nscans = palloc0(sizeof(int) * cscan_max_scans);
+	rows = palloc0(sizeof(CScanRow) * TABLES_AT_ONCE);
 	look(&view);
 
-	cscan_lock();
-	for (int i = 0; i < cscan_max_scans; i++)
+	for (int first = 0; first < cscan_max_tables; first += TABLES_AT_ONCE)
 	{
-		if (in_view(&view, i))
-			nscans[cscan_pool.scans[i].table]++;
-	}
-	for (int i = 0; i < cscan_max_scans; i++)
-	{
-		if (!cscan_pool.tables[i].used || (nscans[i] == 0 && !view.all))
-			continue;
-		rows[n].values[0] = ObjectIdGetDatum(cscan_tables[i].dbid);
-		rows[n].values[1] = ObjectIdGetDatum(cscan_tables[i].relid);
-		rows[n].values[2] = Int32GetDatum(nscans[i]);
-		rows[n].values[3] = Int64GetDatum((int64) cscan_tables[i].chunks_delivered);
-		rows[n].values[4] = Int64GetDatum((int64) cscan_tables[i].chunks_loaded);
-		rows[n].values[5] = Int64GetDatum((int64) cscan_tables[i].blocks_read);
-		n++;
-	}
-	cscan_unlock();
+		int			n = 0;
 
-	put_rows(fcinfo, rows, n);
+		CHECK_FOR_INTERRUPTS();
+		cscan_lock();
+		for (int i = first; i < Min(first + TABLES_AT_ONCE, cscan_max_tables); i++)
+		{
+			int			nscans;
+
+			if (!cscan_pool.spaces[i].used)
+				continue;
+			nscans = scans_in_view(&view, i);
+			if (nscans == 0 && !view.all)
+				continue;
+			rows[n].values[0] = ObjectIdGetDatum(cscan_tables[i].dbid);
+			rows[n].values[1] = ObjectIdGetDatum(cscan_tables[i].relid);
+			rows[n].values[2] = Int32GetDatum(nscans);
+			rows[n].values[3] = Int64GetDatum((int64) cscan_tables[i].chunks_delivered);
+			rows[n].values[4] = Int64GetDatum((int64) cscan_tables[i].chunks_loaded);
+			rows[n].values[5] = Int64GetDatum((int64) cscan_tables[i].blocks_read);
+			n++;
+		}
+		cscan_unlock();
+		put_rows(fcinfo, rows, n);
+	}
 	return (Datum) 0;
 }
 

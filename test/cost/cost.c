@@ -4,14 +4,16 @@
  *		What the scheduling of a chunk costs, in CPU time.
  *
  * Scans of ranges at random places come, read and go, one as soon as another
- * has gone, on one table; the disk is all that they wait for: reading takes no
- * time.  So every scan is starved nearly always, and each load has to be chosen
- * among them all.  All calls of the pool are timed together: register, choose,
- * decide, loaded, evictions, leave, and the search for those to be woken; the
- * time is divided by the chunks handed out.  Windows of many chunks give a
- * median and a spread.
+ * has gone, on one table or on families of partitions; the disk is all that they
+ * wait for: reading takes no time.  So every scan is starved nearly always, and
+ * each load has to be chosen among them all.  All calls of the pool are timed
+ * together: register, choose, decide, loaded, evictions, leave, and the search for
+ * those to be woken; the time is divided by the chunks handed out.  Windows of many
+ * chunks give a median and a spread.
  *
- *		cost [--quick]	prints a Markdown table
+ * A scan of a family announces all of its spaces.  Some are leaf scans, of one space.
+ *
+ *		cost [--quick] [N]	prints a Markdown table, or the row of number N
  *
  *-------------------------------------------------------------------------
  */
@@ -27,33 +29,60 @@
 #define WINDOWS			41
 #define IN_FLIGHT		2
 
+/* The time that a scan takes to leave is looked at once in so many. */
+#define LEAVE_SAMPLE	8
+
 typedef struct Setting
 {
 	CScanPolicyId policy;
 	int			scans;
-	uint32_t	chunks;			/* of the table, as the administrator set them */
+	uint32_t	chunks;			/* of a table, as the administrator set them */
 	uint32_t	percent;		/* that a scan reads at most; it is 1 to so
 								 * many */
+	uint32_t	spaces;			/* of a family; 0: there is one table */
+	uint32_t	families;		/* each scan has its own if there are as many */
+	uint32_t	leaves;			/* percent of the scans that read one space */
 } Setting;
 
 static const Setting settings[] = {
-	{CSCAN_POLICY_RELEVANCE, 16, 1024, 100},
-	{CSCAN_POLICY_RELEVANCE, 64, 16384, 100},
-	{CSCAN_POLICY_RELEVANCE, 64, 16384, 1},
-	{CSCAN_POLICY_RELEVANCE, 64, 65536, 100},
-	{CSCAN_POLICY_RELEVANCE, 64, 262144, 100},
-	{CSCAN_POLICY_RELEVANCE, 64, 1000000, 100},
-	{CSCAN_POLICY_RELEVANCE, 128, 16384, 100},
-	{CSCAN_POLICY_RELEVANCE, 256, 16384, 100},
-	{CSCAN_POLICY_RELEVANCE, 512, 16384, 100},
-	{CSCAN_POLICY_RELEVANCE, 1000, 16384, 100},
-	{CSCAN_POLICY_RELEVANCE, 1000, 1000000, 100},
-	{CSCAN_POLICY_RELEVANCE, 1000, 1000000, 1},
-	{CSCAN_POLICY_DEMAND, 64, 16384, 100},
-	{CSCAN_POLICY_DEMAND, 1000, 1000000, 100},
-	{CSCAN_POLICY_NORMAL, 64, 16384, 100},
-	{CSCAN_POLICY_ATTACH, 64, 16384, 100},
-	{CSCAN_POLICY_ELEVATOR, 64, 16384, 100},
+	{CSCAN_POLICY_RELEVANCE, 16, 1024, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 16384, 1, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 65536, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 262144, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 1000000, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 128, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 256, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 512, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 1000, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 1000, 1000000, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 1000, 1000000, 1, 0, 0, 0},
+	{CSCAN_POLICY_DEMAND, 64, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_DEMAND, 1000, 1000000, 100, 0, 0, 0},
+	{CSCAN_POLICY_NORMAL, 64, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_ATTACH, 64, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 16384, 100, 0, 0, 0},
+
+	/* One family of 1,500 small partitions, which all scans read. */
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 1, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 1, 50},
+	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 1, 0},
+	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 1, 50},
+	{CSCAN_POLICY_NORMAL, 64, 1, 100, 1500, 1, 0},
+	{CSCAN_POLICY_ATTACH, 64, 1, 100, 1500, 1, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 1, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 1, 50},
+
+	/* A family of 150 for each of them. */
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 150, 64, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 150, 64, 50},
+	{CSCAN_POLICY_DEMAND, 64, 1, 100, 150, 64, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 150, 64, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 10, 100, 150, 64, 0},
+
+	/* Larger partitions; and more scans. */
+	{CSCAN_POLICY_RELEVANCE, 64, 200, 100, 84, 1, 20},
+	{CSCAN_POLICY_RELEVANCE, 1000, 1, 100, 1500, 1, 20},
 };
 
 static uint64_t random_state = 1;
@@ -78,8 +107,8 @@ typedef struct Run
 {
 	const Setting *setting;
 	CScanPool	pool;
-	int			table;
-	uint32_t	nblocks;
+	uint32_t	nblocks;		/* of a table, or of a partition */
+	uint32_t	spaces;			/* of a family; they follow one another */
 	uint64_t	now;
 	int			loads[IN_FLIGHT];	/* slots */
 	int			nloads;
@@ -87,6 +116,10 @@ typedef struct Run
 	uint64_t	nloaded;
 	int			nregistered;
 	double		registering;	/* us, in all */
+	int			nleft;
+	int			nleft_sampled;
+	double		leaving;		/* us, of these in all */
+	double		adding;			/* us, of all spaces in all */
 } Run;
 
 static int
@@ -98,21 +131,63 @@ compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* A range of the blocks of one space. */
 static void
-begin_scan(Run *run)
+announce_range(Run *run, int scan, int space)
 {
 	uint32_t	length = (uint32_t) ((uint64_t) run->nblocks * (1 + random_below(run->setting->percent)) / 100);
 	CScanRange	range;
-	double		began = cpu_now();
-	int			scan;
 
+	if (length == 0)
+		length = 1;
 	range.first = random_below(run->nblocks - length + 1);
 	range.end = range.first + length;
-	scan = cscan_pool_register(&run->pool, run->table, run->setting->policy, run->nblocks,
-							   &range, 1, run->now);
-	cscan_pool_start(&run->pool, scan);
+	cscan_pool_announce(&run->pool, scan, space, run->nblocks, &range, 1);
+}
+
+/* All of some spaces of a family that follow one another, as percent says. */
+static void
+announce_spaces(Run *run, int scan, uint32_t family)
+{
+	uint32_t	n = (run->spaces * (1 + random_below(run->setting->percent)) + 99) / 100;
+	uint32_t	first = random_below(run->spaces - n + 1);
+	CScanRange	all = {0, run->nblocks};
+
+	if (random_below(100) < run->setting->leaves)
+		n = 1;
+	for (uint32_t i = 0; i < n; i++)
+		cscan_pool_announce(&run->pool, scan, (int) (family * run->spaces + first + i), run->nblocks, &all, 1);
+}
+
+static void
+begin_scan(Run *run, int number)
+{
+	const Setting *setting = run->setting;
+	double		began = cpu_now();
+	int			scan = cscan_pool_register(&run->pool, setting->policy, run->now);
+
+	if (setting->spaces > 0)
+		announce_spaces(run, scan, (uint32_t) number % setting->families);
+	else
+		announce_range(run, scan, 0);
+	cscan_pool_start(&run->pool, scan, run->now);
 	run->registering += cpu_now() - began;
 	run->nregistered++;
+}
+
+static void
+end_scan(Run *run, int scan)
+{
+	double		began = 0;
+
+	if (run->nleft++ % LEAVE_SAMPLE == 0)
+		began = cpu_now();
+	cscan_pool_unregister(&run->pool, scan);
+	if (began > 0)
+	{
+		run->leaving += cpu_now() - began;
+		run->nleft_sampled++;
+	}
 }
 
 /* A scan reads all that there is for it; then it waits, or is done. */
@@ -121,10 +196,10 @@ read_all(Run *run, int scan)
 {
 	while (cscan_pool_choose(&run->pool, scan, CSCAN_NONE, run->now) != CSCAN_NONE)
 		run->delivered++;
-	if (run->pool.scans[scan].needed == 0)
+	if (run->pool.scans[scan].nwanted == 0)
 	{
-		cscan_pool_unregister(&run->pool, scan);
-		begin_scan(run);
+		end_scan(run, scan);
+		begin_scan(run, scan);
 	}
 }
 
@@ -175,32 +250,74 @@ step(Run *run)
 	}
 }
 
+/* A pool of so many chunks, with all of its spaces; returns its size. */
+static size_t
+create_pool(Run *run)
+{
+	const Setting *setting = run->setting;
+	uint32_t	nspaces = setting->spaces > 0 ? setting->spaces * setting->families : 1;
+	uint32_t	preferred = 4;	/* blocks */
+	uint32_t	slots = nspaces * setting->chunks / 16;
+	CScanLimits limits = {setting->scans, (int32_t) nspaces, 0, 0, 0};
+	uint32_t	chunk_blocks;
+	uint32_t	nchunks;
+	double		began;
+
+	if (slots > 1024)
+		slots = 1024;
+	run->nblocks = setting->chunks * preferred;
+	run->spaces = setting->spaces;
+	nchunks = setting->chunks < CSCAN_MAX_CHUNKS ? setting->chunks : CSCAN_MAX_CHUNKS;
+	limits.max_slots = (int32_t) slots * 4;
+	limits.max_chunks = (nspaces * nchunks + 63) / 64 * 64;
+	cscan_pool_attach(&run->pool, calloc(1, cscan_pool_size(&limits)), &limits);
+	if (run->pool.state == NULL)
+		abort();
+	cscan_pool_init(&run->pool, &limits);
+	cscan_pool_set_limits(&run->pool, slots * 64, slots * 64);
+	chunk_blocks = cscan_pool_chunk_blocks(&run->pool, preferred, run->nblocks);
+	cscan_pool_set_limits(&run->pool, slots * chunk_blocks, slots * chunk_blocks * 3 / 2);
+
+	began = cpu_now();
+	for (uint32_t i = 0; i < nspaces; i++)
+	{
+		int			space = cscan_pool_add_space(&run->pool, chunk_blocks,
+												 cscan_space_chunks_for(chunk_blocks, run->nblocks), 0);
+
+		cscan_pool_set_access(&run->pool, space, CSCAN_ACCESS_GRANTED);
+	}
+	run->adding = (cpu_now() - began) / nspaces;
+	return cscan_pool_size(&limits);
+}
+
+static void
+print_what(const Run *run)
+{
+	const Setting *setting = run->setting;
+	uint32_t	nchunks = run->pool.spaces[0].nchunks;
+
+	printf("| %s | %d | ", cscan_policies[setting->policy]->name, setting->scans);
+	if (setting->spaces == 0)
+		printf("%u | %u | ", setting->chunks, nchunks);
+	else
+		printf("%u x %u x %u, %u %% leaves | %u | ", setting->families, setting->spaces, nchunks, setting->leaves,
+			   setting->families * setting->spaces * nchunks);
+	printf("1 to %u %% | ", setting->percent);
+}
+
 static void
 measure(const Setting *setting, bool quick)
 {
 	Run			run = {.setting = setting};
-	uint32_t	preferred = 4;	/* blocks */
-	int			slots = (int) (setting->chunks / 16 < 1024 ? setting->chunks / 16 : 1024);
-	uint32_t	chunk_blocks;
 	uint64_t	window = (uint64_t) setting->scans * (quick ? 20 : 200);
 	double		costs[WINDOWS];
-	void	   *memory;
+	size_t		size;
 	double		began;
 
 	random_state = 1;
-	run.nblocks = setting->chunks * preferred;
-	memory = calloc(1, cscan_pool_size(setting->scans, 4 * slots, 0));
-	if (memory == NULL)
-		abort();
-	cscan_pool_attach(&run.pool, memory, setting->scans, 4 * slots, 0);
-	cscan_pool_init(&run.pool, setting->scans, 4 * slots, 0);
-	cscan_pool_set_limits(&run.pool, (uint32_t) slots * 64, (uint32_t) slots * 64);
-	chunk_blocks = cscan_pool_chunk_blocks(&run.pool, preferred, run.nblocks);
-	cscan_pool_set_limits(&run.pool, (uint32_t) slots * chunk_blocks, (uint32_t) slots * chunk_blocks * 3 / 2);
-	run.table = cscan_pool_add_table(&run.pool, chunk_blocks);
-	cscan_pool_set_loadable(&run.pool, run.table, true);
+	size = create_pool(&run);
 	for (int i = 0; i < setting->scans; i++)
-		begin_scan(&run);
+		begin_scan(&run, i);
 
 	/* The first window is not counted: the pool has to fill. */
 	for (int w = -1; w < WINDOWS; w++)
@@ -214,24 +331,30 @@ measure(const Setting *setting, bool quick)
 			costs[w] = (cpu_now() - began) / (double) (run.delivered - before);
 	}
 	qsort(costs, WINDOWS, sizeof(double), compare);
-	printf("| %s | %d | %u | %u | 1 to %u %% | %.1f | **%.2f** | %.2f to %.2f | %.1f |\n",
-		   cscan_policies[setting->policy]->name, setting->scans, setting->chunks,
-		   (run.nblocks - 1) / chunk_blocks + 1, setting->percent,
+	print_what(&run);
+	printf("%.1f | **%.2f** | %.2f to %.2f | %.1f | %.1f | %.1f | %.1f |\n",
 		   (double) run.delivered / (double) run.nloaded,
 		   costs[WINDOWS / 2], costs[WINDOWS / 20], costs[WINDOWS - 1 - WINDOWS / 20],
-		   run.registering / run.nregistered);
+		   run.registering / run.nregistered, run.nleft_sampled > 0 ? run.leaving / run.nleft_sampled : 0,
+		   run.adding, (double) size / 1024 / 1024);
 	fflush(stdout);
-	free(memory);
+	free(run.pool.state);
 }
 
 int
 main(int argc, char **argv)
 {
 	bool		quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+	int			n = (int) (sizeof(settings) / sizeof(settings[0]));
+	int			only = argc > 1 + quick ? atoi(argv[1 + quick]) : -1;
 
-	puts("| policy | scans | chunks | decided over | ranges | delivered per load | a decision (us) | 5 to 95 % of the windows | to register (us) |");
-	puts("|---|---|---|---|---|---|---|---|---|");
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-		measure(&settings[i], quick);
+	puts("| policy | scans | chunks | decided over | ranges | delivered per load | a decision (us) | 5 to 95 % of the windows |"
+		 " to register (us) | to leave (us) | to add a space (us) | pool (MB) |");
+	puts("|---|---|---|---|---|---|---|---|---|---|---|---|");
+	for (int i = 0; i < n; i++)
+	{
+		if (only < 0 || only == i)
+			measure(&settings[i], quick);
+	}
 	return 0;
 }

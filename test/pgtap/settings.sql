@@ -1,6 +1,6 @@
 -- The settings: kind, place, default and range.
 BEGIN;
-SELECT plan(8);
+SELECT plan(9);
 
 PREPARE settings AS
     SELECT name, vartype, context, boot_val, unit, min_val, max_val, array_to_string(enumvals, ' ')
@@ -14,6 +14,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.drop_behind', 'enum', 'sighup', 'auto', NULL, NULL, NULL, 'auto on off'),
     ('cscan.enabled', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),
     ('cscan.max_scans', 'integer', 'postmaster', '128', NULL, '1', '10000', NULL),
+    ('cscan.max_tables', 'integer', 'postmaster', '8192', NULL, '16', '1048576', NULL),
     ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),
     ('cscan.page_cost', 'real', 'user', '0.5', NULL, '0', '10', NULL),
     ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, 'normal attach elevator relevance demand'),
@@ -26,6 +27,7 @@ SELECT is_empty($$ SELECT name FROM pg_settings WHERE name ~ '^cscan\.' AND pend
 
 SELECT throws_ok('SET cscan.chunk_size = 128', '55P02', NULL, 'chunk_size is for the server''s start');
 SELECT throws_ok('SET cscan.max_scans = 128', '55P02', NULL, 'max_scans is for the server''s start');
+SELECT throws_ok('SET cscan.max_tables = 8192', '55P02', NULL, 'max_tables is for the server''s start');
 SELECT throws_ok('SET cscan.buffer_share = 0.1', '55P02', NULL, 'buffer_share is for the server''s configuration');
 -- Everybody may choose for himself.
 CREATE ROLE regress_cscan_user;

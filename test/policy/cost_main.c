@@ -60,13 +60,13 @@ turn(CScanPool *pool, uint64_t *now)
 		cscan_pool_loaded(pool, act.slot, *now += 100, 100, false, false);
 		ncalls++;
 	}
-	for (int i = 0; i < pool->state->max_scans; i++)
+	for (int i = 0; i < pool->state->limits.max_scans; i++)
 	{
-		if (pool->scans[i].table == CSCAN_NONE)
+		if (!pool->scans[i].used)
 			continue;
 		ncalls++;
 		if (cscan_pool_choose(pool, i, CSCAN_NONE, *now += 3) == CSCAN_NONE &&
-			pool->scans[i].needed == 0)
+			pool->scans[i].nwanted == 0)
 		{
 			cscan_pool_unregister(pool, i);
 			ended++;
@@ -88,7 +88,7 @@ run(int nscans, int nslots, uint32_t nchunks, bool traced)
 	pool->record = put;
 	pool->state->traced = traced;
 	for (int i = 0; i < nscans; i++)
-		cscan_pool_start(pool, scan_all(pool, table, CSCAN_POLICY_RELEVANCE, nchunks * 8, now));
+		scan_all(pool, table, CSCAN_POLICY_RELEVANCE, nchunks * 8, now);
 	ncalls = 0;
 	time = cpu_time();
 	while (left > 0)

@@ -16,7 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pool_internal.h"
+#include "interest.h"
+#include "policy.h"
+#include "slots.h"
+#include "status.h"
 
 /* "ok N - name" or "not ok N - name"; returns what it was given. */
 extern bool ok(bool passed, const char *fmt,...)
@@ -28,7 +31,6 @@ extern bool is_int(int64_t got, int64_t expected, const char *fmt,...)
 extern bool is_double(double got, double expected, const char *fmt,...)
 			__attribute__((format(printf, 3, 4)));
 
-
 /* A line of comment. */
 extern void note(const char *fmt,...) __attribute__((format(printf, 1, 2)));
 
@@ -38,15 +40,30 @@ extern const char *policy_label(int policy);
 /* The last line; returns the exit status. */
 extern int	tests_finish(void);
 
-/* A pool with memory of its own, and room for so many helpers. */
+/*
+ * A pool with memory of its own: for so many scans and slots, MAX_HELPERS helpers,
+ * POOL_SPACES tables and POOL_CHUNKS chunks; or within other limits.
+ */
 #define MAX_HELPERS	16
+#define POOL_SPACES	32
+#define POOL_CHUNKS	(4 * CSCAN_MAX_CHUNKS)
 extern CScanPool *pool_create(int max_scans, int max_slots, uint32_t budget);
+extern CScanPool *pool_create_limited(const CScanLimits *limits, uint32_t budget);
 extern void pool_free(CScanPool *pool);
 
-/* A table whose chunks may be loaded. */
+/* A table whose chunks may be loaded; it has room for TABLE_CHUNKS, or for nchunks. */
+#define TABLE_CHUNKS	1024
 extern int	table_add(CScanPool *pool, uint32_t chunk_blocks);
+extern int	table_add_sized(CScanPool *pool, uint32_t chunk_blocks, uint32_t nchunks);
 
-/* A scan of all of a table's nblocks, registered but not started. */
+/* The number of a table's nth chunk, from 0 on.  The first table's begin with 0. */
+extern uint32_t chunk_of(const CScanPool *pool, int table, uint32_t n);
+
+/* A scan of some ranges of a table of nblocks, started. */
+extern int	scan_ranges(CScanPool *pool, int table, CScanPolicyId policy, uint32_t nblocks,
+						const CScanRange *ranges, uint32_t nranges, uint64_t now);
+
+/* A scan of all of a table's nblocks, started. */
 extern int	scan_all(CScanPool *pool, int table, CScanPolicyId policy,
 					 uint32_t nblocks, uint64_t now);
 
@@ -55,17 +72,24 @@ extern int	scan_add(CScanPool *pool, int table, CScanPolicyId policy,
 					 uint32_t nblocks, uint32_t first, uint32_t last,
 					 uint64_t now);
 
+/* A scan announces all of a table's nblocks. */
+extern void announce_all(CScanPool *pool, int scan, int table, uint32_t nblocks);
+
+/* A scan of all blocks of some tables, nblocks in each, started. */
+extern int	scan_family(CScanPool *pool, const int *tables, int ntables, CScanPolicyId policy,
+						uint32_t nblocks, uint64_t now);
+
 /* Puts a whole chunk into a free slot, ready, loaded at "now"; the slot. */
-extern int	chunk_put(CScanPool *pool, int table, uint32_t chunk, uint64_t now);
+extern int	chunk_put(CScanPool *pool, uint32_t chunk, uint64_t now);
 
 /* Puts it there in flight. */
-extern int	chunk_begin(CScanPool *pool, int table, uint32_t chunk, uint64_t now);
+extern int	chunk_begin(CScanPool *pool, uint32_t chunk, uint64_t now);
 
 /* Decides until there is a load or nothing; completes nothing. */
 extern CScanAction decide(CScanPool *pool, uint64_t now);
 
 /* The first run of blocks that a load consists of. */
-extern CScanRange first_run(const CScanAction *act);
+extern CScanRun first_run(const CScanAction *act);
 
 /*
  * Decides and completes the load at once.  Returns the chunk, CSCAN_NO_CHUNK
@@ -77,10 +101,9 @@ extern uint32_t load_one(CScanPool *pool, uint64_t now);
 extern uint32_t use_next(CScanPool *pool, int scan, uint64_t now);
 
 /*
- * The pool's own invariants, for tables of at most 64 * CHECKED_WORDS chunks.
- * NULL if they hold, else what does not.
+ * The pool's own invariants (pool.h), each from what it follows from.  NULL if they
+ * hold, else what does not.
  */
-#define CHECKED_WORDS	4
 extern const char *pool_check(const CScanPool *pool);
 
 /* A random number generator that is the same everywhere (splitmix64). */
@@ -95,6 +118,8 @@ extern bool random_chance(Random *random, uint32_t percent);
 
 /* The test files. */
 extern void test_pool(void);
+extern void test_spaces(void);
+extern void test_families(void);
 extern void test_ranges(void);
 extern void test_relevance(void);
 extern void test_demand(void);
@@ -106,6 +131,7 @@ extern void test_example(void);
 extern void test_model(void);
 extern void test_trace(void);
 extern void test_starvation(void);
+extern void test_starvation_from(int first);
 extern void test_twin(void);
 
 #endif							/* HARNESS_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * machine.c
- *		See machine.h.  MACHINE is the name of what is defined here.
+ *		The core as a machine: see machine.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,18 +10,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interest.h"
 #include "policy.h"
 
+_Static_assert(MACHINE_NONE == CSCAN_NONE && MACHINE_NO_CHUNK == CSCAN_NO_CHUNK, "none");
+_Static_assert(MACHINE_MAX_RANGES == CSCAN_MAX_RANGES, "ranges");
+_Static_assert((int) MACHINE_NORMAL == (int) CSCAN_POLICY_NORMAL &&
+			   (int) MACHINE_ATTACH == (int) CSCAN_POLICY_ATTACH &&
+			   (int) MACHINE_ELEVATOR == (int) CSCAN_POLICY_ELEVATOR &&
+			   (int) MACHINE_RELEVANCE == (int) CSCAN_POLICY_RELEVANCE &&
+			   (int) MACHINE_DEMAND == (int) CSCAN_POLICY_DEMAND, "policies");
+_Static_assert((int) MACHINE_UNKNOWN == (int) CSCAN_ACCESS_UNKNOWN &&
+			   (int) MACHINE_GRANTED == (int) CSCAN_ACCESS_GRANTED &&
+			   (int) MACHINE_REFUSED == (int) CSCAN_ACCESS_REFUSED, "access");
+_Static_assert((int) MACHINE_NOTHING == (int) CSCAN_ACT_NOTHING &&
+			   (int) MACHINE_EVICT == (int) CSCAN_ACT_EVICT &&
+			   (int) MACHINE_UNPIN == (int) CSCAN_ACT_UNPIN &&
+			   (int) MACHINE_LOAD == (int) CSCAN_ACT_LOAD, "actions");
+_Static_assert(sizeof(MachineRange) == sizeof(CScanRange), "ranges");
+
 static void *
-create(int max_scans, int max_slots, int max_helpers)
+create(const MachineLimits *limits)
 {
+	CScanLimits l = {limits->scans, limits->spaces, limits->slots, limits->helpers, limits->chunks};
 	CScanPool  *pool = calloc(1, sizeof(*pool));
-	void	   *memory = calloc(1, cscan_pool_size(max_scans, max_slots, max_helpers));
+	void	   *memory = malloc(cscan_pool_size(&l));
 
 	if (pool == NULL || memory == NULL)
 		abort();
-	cscan_pool_attach(pool, memory, max_scans, max_slots, max_helpers);
-	cscan_pool_init(pool, max_scans, max_slots, max_helpers);
+
+	/* Init must not count on memory that is zero. */
+	memset(memory, 0x5a, cscan_pool_size(&l));
+	cscan_pool_attach(pool, memory, &l);
+	cscan_pool_init(pool, &l);
 	return pool;
 }
 
@@ -40,40 +61,77 @@ set_limits(void *m, uint32_t budget, uint32_t room)
 	cscan_pool_set_limits(m, budget, room);
 }
 
-static int
-add_table(void *m, uint32_t chunk_blocks)
-{
-	int			table = cscan_pool_add_table(m, chunk_blocks);
-
-	if (table != CSCAN_NONE)
-		cscan_pool_set_loadable(m, table, true);
-	return table;
-}
-
 static void
-remove_table(void *m, int table)
+set_block_time(void *m, double block_time)
 {
-	cscan_pool_remove_table(m, table);
-}
-
-static void
-set_loadable(void *m, int table, bool loadable)
-{
-	cscan_pool_set_loadable(m, table, loadable);
-}
-
-static void
-set_cursor(void *m, int table, uint32_t chunk)
-{
-	cscan_pool_set_cursor(m, table, chunk);
+	cscan_pool_set_block_time(m, block_time);
 }
 
 static int
-add_scan(void *m, int table, int policy, uint32_t nblocks, const MachineRange *ranges,
-		 uint32_t nranges, uint64_t now)
+add_space(void *m, uint32_t chunk_blocks, uint32_t nchunks, uint32_t device)
 {
-	return cscan_pool_register(m, table, (CScanPolicyId) policy, nblocks,
-							   (const CScanRange *) ranges, nranges, now);
+	return cscan_pool_add_space(m, chunk_blocks, nchunks, device);
+}
+
+static bool
+extend_space(void *m, int space, uint32_t nchunks)
+{
+	return cscan_pool_extend_space(m, space, nchunks);
+}
+
+static void
+remove_space(void *m, int space)
+{
+	cscan_pool_remove_space(m, space);
+}
+
+static void
+set_access(void *m, int space, int access)
+{
+	cscan_pool_set_access(m, space, (CScanAccess) access);
+}
+
+static void
+set_cursor(void *m, int space, uint32_t chunk)
+{
+	cscan_pool_set_cursor(m, space, chunk);
+}
+
+static void
+set_cached(void *m, uint32_t chunk, bool cached)
+{
+	cscan_pool_set_cached(m, chunk, cached);
+}
+
+static int
+add_scan(void *m, int policy, uint64_t now)
+{
+	return cscan_pool_register(m, (CScanPolicyId) policy, now);
+}
+
+static void
+announce(void *m, int scan, int space, uint32_t nblocks, const MachineRange *ranges,
+		 uint32_t nranges)
+{
+	cscan_pool_announce(m, scan, space, nblocks, (const CScanRange *) ranges, nranges);
+}
+
+static void
+start(void *m, int scan, uint64_t now)
+{
+	cscan_pool_start(m, scan, now);
+}
+
+static void
+rest(void *m, int scan, uint64_t now)
+{
+	cscan_pool_rest(m, scan, now);
+}
+
+static void
+remove_scan(void *m, int scan)
+{
+	cscan_pool_unregister(m, scan);
 }
 
 static void
@@ -83,22 +141,9 @@ unwant(void *m, int scan, uint32_t chunk)
 }
 
 static void
-start(void *m, int scan)
+unwant_space(void *m, int scan, int space)
 {
-	cscan_pool_start(m, scan);
-}
-
-static void
-again(void *m, int scan, uint32_t nblocks, const MachineRange *ranges, uint32_t nranges,
-	  uint64_t now)
-{
-	cscan_pool_again(m, scan, nblocks, (const CScanRange *) ranges, nranges, now);
-}
-
-static void
-remove_scan(void *m, int scan)
-{
-	cscan_pool_unregister(m, scan);
+	cscan_pool_unwant_space(m, scan, space);
 }
 
 static void
@@ -113,6 +158,12 @@ set_warm(void *m, int scan, bool warm)
 	cscan_pool_set_warm(m, scan, warm);
 }
 
+static void
+set_position(void *m, int scan, uint32_t chunk)
+{
+	cscan_pool_set_position(m, scan, chunk);
+}
+
 static int
 join(void *m, int scan)
 {
@@ -120,9 +171,9 @@ join(void *m, int scan)
 }
 
 static void
-part(void *m, int helper)
+quit(void *m, int helper)
 {
-	cscan_pool_part(m, helper);
+	cscan_pool_quit(m, helper);
 }
 
 static int
@@ -148,22 +199,36 @@ decide(void *m, uint64_t now)
 {
 	CScanAction act;
 	MachineAction result;
+	CScanRun	run = {0, 0, 0};
 
 	cscan_pool_decide(m, now, &act);
 	memset(&result, 0, sizeof(result));
-	result.kind = act.kind;
-	result.slot = act.slot;
-	result.table = act.table;
+	result.kind = (int) act.kind;
+	result.slot = result.space = result.scan = CSCAN_NONE;
 	if (act.kind == CSCAN_ACT_NOTHING)
 		return result;
+	result.slot = act.slot;
+	result.space = act.space;
 	result.scan = act.scan;
 	result.chunk = act.chunk;
 	if (act.kind != CSCAN_ACT_LOAD)
 		return result;
 	result.nblocks = act.nblocks;
 	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-		result.pieces = result.pieces * 31 + act.pieces.word[w];
+		MACHINE_HASH(result.pieces, act.pieces.word[w]);
+	while (cscan_action_next_run(&act, &run))
+	{
+		MACHINE_HASH(result.runs, run.first);
+		MACHINE_HASH(result.runs, run.end);
+		MACHINE_HASH(result.runs, run.place);
+	}
 	return result;
+}
+
+static bool
+wants_load(void *m, uint64_t now)
+{
+	return cscan_pool_wants_load(m, now);
 }
 
 static void
@@ -196,51 +261,65 @@ hold(void *m)
 	return cscan_pool_hold(m);
 }
 
-#ifdef NAIVE
-#define REBUILD		NULL
-#define WANTS_LOAD	NULL
-#define COUNT(pool)	cscan_pool_count(pool)
-#else
-#define REBUILD		rebuild
-#define WANTS_LOAD	wants_load
-#define COUNT(pool)	((void) 0)
-
 static void
 rebuild(void *m)
 {
 	cscan_pool_rebuild(m);
 }
 
-static bool
-wants_load(void *m, uint64_t now)
-{
-	return cscan_pool_wants_load(m, now);
-}
-#endif
-
 static MachineScan
 get_scan(void *m, int scan)
 {
 	CScanPool  *pool = m;
-	const CScanInterest *s = &pool->scans[scan];
+	const CScanScan *s = &pool->scans[scan];
 	MachineScan result;
 
-	COUNT(pool);
 	memset(&result, 0, sizeof(result));
-	result.table = s->table;
-	if (s->table == CSCAN_NONE)
+	result.used = s->used;
+	if (!s->used)
 		return result;
+	result.started = s->started;
 	result.waiting = s->waiting;
 	result.blocked = s->blocked;
 	result.stalled = s->stalled;
-	result.starved = cscan_pool_starved(pool, scan);
+	result.warm = s->warm;
+	result.loaded_for = s->loaded_for;
 	result.in_use = s->in_use;
-	result.needed = s->needed;
+	result.nspaces = s->nspaces;
 	result.position = s->position;
+	result.since = s->since;
+	if (!s->started)
+		return result;
+	result.starved = cscan_pool_starved(pool, scan);
+	result.has_absent = cscan_pool_has_absent(pool, scan);
+	result.nwanted = s->nwanted;
+	result.nloadable = s->nloadable;
+	result.needed = s->needed;
+	result.cursor = s->cursor;
 	result.available = s->available;
 	result.ready = s->ready;
 	result.using = s->using;
-	result.since = s->since;
+	return result;
+}
+
+static MachineSpace
+get_space(void *m, int space)
+{
+	CScanPool  *pool = m;
+	const CScanSpace *s = &pool->spaces[space];
+	MachineSpace result;
+
+	memset(&result, 0, sizeof(result));
+	result.used = s->used;
+	if (!s->used)
+		return result;
+	result.access = s->access;
+	result.nscans = s->nscans;
+	result.first_chunk = s->first_chunk;
+	result.nchunks = s->nchunks;
+	result.extent = s->extent;
+	result.cursor = s->cursor;
+	result.last_load = s->last_load;
 	return result;
 }
 
@@ -252,68 +331,100 @@ get_slot(void *m, int slot)
 	MachineSlot result;
 
 	memset(&result, 0, sizeof(result));
-	result.table = s->table;
-	if (s->table == CSCAN_NONE)
+	result.space = s->space;
+	if (s->space == CSCAN_NONE)
 		return result;
 	result.chunk = s->chunk;
 	result.nblocks = s->nblocks;
+	result.loading = s->loading;
 	result.in_flight = s->in_flight;
 	result.held = s->held;
 	result.failed = s->failed;
 	result.cheap = s->cheap;
-	result.trigger = s->trigger;
+	result.loaded_for = s->loaded_for;
 	result.users = cscan_pool_users(pool, slot);
-	result.interested = cscan_pool_interested(pool, s->table, s->chunk);
+	result.interested = cscan_pool_interested(pool, s->chunk);
 	result.stamp = s->stamp;
 	result.order = s->order;
 	return result;
 }
 
-static bool
-absent(void *m, int scan, uint32_t chunk)
+static MachineWant
+get_want(void *m, int scan, uint32_t chunk)
 {
-	return cscan_pool_absent_for(m, scan, chunk);
+	MachineWant result;
+
+	memset(&result, 0, sizeof(result));
+	result.wants = cscan_pool_wants(m, scan, chunk);
+	if (result.wants)
+	{
+		result.absent = cscan_pool_absent_for(m, scan, chunk);
+		result.cost = cscan_pool_cost_for(m, scan, chunk);
+	}
+	return result;
 }
 
-static uint32_t
-used(void *m)
+static MachineTotals
+get_totals(void *m)
 {
 	CScanPool  *pool = m;
+	MachineTotals result;
 
-	return pool->state->used;
+	memset(&result, 0, sizeof(result));
+	result.used = pool->state->used;
+	result.total = pool->state->total;
+	result.running = cscan_pool_running(pool);
+	result.next_chunk = pool->state->next_chunk;
+	result.nloads = pool->state->nloads;
+	result.pace = pool->state->pace;
+	return result;
 }
 
-const Machine MACHINE = {
-	.name = "pool",
+static double
+load_time(void *m, int space, uint32_t nblocks)
+{
+	return cscan_pool_load_time(m, space, nblocks);
+}
+
+const Machine core_machine = {
+	.name = "core",
 	.create = create,
 	.destroy = destroy,
 	.set_limits = set_limits,
-	.add_table = add_table,
-	.remove_table = remove_table,
-	.set_loadable = set_loadable,
+	.set_block_time = set_block_time,
+	.add_space = add_space,
+	.extend_space = extend_space,
+	.remove_space = remove_space,
+	.set_access = set_access,
 	.set_cursor = set_cursor,
+	.set_cached = set_cached,
 	.add_scan = add_scan,
-	.unwant = unwant,
+	.announce = announce,
 	.start = start,
-	.again = again,
+	.rest = rest,
 	.remove_scan = remove_scan,
+	.unwant = unwant,
+	.unwant_space = unwant_space,
 	.set_stalled = set_stalled,
 	.set_warm = set_warm,
+	.set_position = set_position,
 	.join = join,
-	.part = part,
+	.quit = quit,
 	.choose = choose,
 	.peek = peek,
 	.take = take,
 	.decide = decide,
-	.wants_load = WANTS_LOAD,
+	.wants_load = wants_load,
 	.loaded = loaded,
 	.drop = drop,
 	.useless = useless,
 	.release = release,
 	.hold = hold,
-	.rebuild = REBUILD,
+	.rebuild = rebuild,
 	.scan = get_scan,
+	.space = get_space,
 	.slot = get_slot,
-	.absent = absent,
-	.used = used,
+	.want = get_want,
+	.totals = get_totals,
+	.load_time = load_time,
 };

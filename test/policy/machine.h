@@ -4,9 +4,8 @@
  *		A pool behind a table of functions, so that two implementations of it
  *		can be driven side by side.
  *
- * machine.c is compiled twice: with the core's own headers (core_machine), and
- * with those of the naive twin in twin/ (naive_machine), which is linked so that
- * none of its other names is seen.  See test_twin.c.
+ * machine.c puts the core behind it (core_machine).  The naive twin in twin/
+ * knows nothing but this header (naive_machine).  See test_twin.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,85 +15,177 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Blocks first..end - 1, as CScanRange. */
+#define MACHINE_NONE		(-1)
+#define MACHINE_NO_CHUNK	UINT32_MAX
+
+/* Ranges that a scan's interest can have. */
+#define MACHINE_MAX_RANGES	1024
+
+/* The policies that both have. */
+enum
+{
+	MACHINE_NORMAL,
+	MACHINE_ATTACH,
+	MACHINE_ELEVATOR,
+	MACHINE_RELEVANCE,
+	MACHINE_DEMAND,
+	MACHINE_NPOLICIES
+};
+
+/* May a space's chunks be loaded? */
+enum
+{
+	MACHINE_UNKNOWN,
+	MACHINE_GRANTED,
+	MACHINE_REFUSED
+};
+
+/* Kinds of actions. */
+enum
+{
+	MACHINE_NOTHING,
+	MACHINE_EVICT,
+	MACHINE_UNPIN,
+	MACHINE_LOAD
+};
+
+typedef struct MachineLimits
+{
+	int			scans;
+	int			spaces;
+	int			slots;
+	int			helpers;
+	uint32_t	chunks;
+} MachineLimits;
+
+/* Blocks first..end - 1. */
 typedef struct MachineRange
 {
 	uint32_t	first;
 	uint32_t	end;
 } MachineRange;
 
-/* What was decided, as CScanAction. */
+/* What was decided. */
 typedef struct MachineAction
 {
 	int			kind;
 	int			slot;
-	int			table;
+	int			space;
 	int			scan;
 	uint32_t	chunk;
 	uint32_t	nblocks;
-	uint64_t	pieces;			/* a hash of them */
+	uint64_t	pieces;			/* a hash of the set of pieces */
+	uint64_t	runs;			/* a hash of the runs of blocks */
 } MachineAction;
 
-/* Kinds of actions that the test has to know. */
-#define MACHINE_NOTHING		0
-#define MACHINE_LOAD		3
-
+/* A scan.  What is counted of it is zero until it has started. */
 typedef struct MachineScan
 {
-	int			table;
+	bool		used;
+	bool		started;
 	bool		waiting;
 	bool		blocked;
 	bool		stalled;
+	bool		warm;
 	bool		starved;
+	bool		has_absent;
+	bool		loaded_for;
 	int			in_use;
-	uint32_t	needed;
+	uint32_t	nspaces;
+	uint32_t	nwanted;
+	uint32_t	nloadable;
 	uint32_t	position;
+	uint32_t	cursor;
 	uint32_t	available;
 	uint32_t	ready;
 	uint32_t	using;
+	uint64_t	needed;
 	uint64_t	since;
 } MachineScan;
 
+typedef struct MachineSpace
+{
+	bool		used;
+	int			access;
+	int			nscans;
+	uint32_t	first_chunk;
+	uint32_t	nchunks;
+	uint32_t	extent;
+	uint32_t	cursor;
+	uint64_t	last_load;
+} MachineSpace;
+
 typedef struct MachineSlot
 {
-	int			table;
+	int			space;
 	uint32_t	chunk;
 	uint32_t	nblocks;
+	uint32_t	loading;
 	bool		in_flight;
 	bool		held;
 	bool		failed;
 	bool		cheap;
-	int			trigger;
+	int			loaded_for;
 	uint32_t	users;
 	int			interested;
 	uint64_t	stamp;
 	uint64_t	order;
 } MachineSlot;
 
+/* What a scan has to do with one chunk. */
+typedef struct MachineWant
+{
+	bool		wants;
+	bool		absent;			/* if it wants it, */
+	uint32_t	cost;			/* likewise */
+} MachineWant;
+
+/* The pool as a whole. */
+typedef struct MachineTotals
+{
+	uint32_t	used;
+	uint32_t	total;
+	int			running;
+	uint32_t	next_chunk;
+	uint64_t	nloads;
+	uint64_t	pace;
+} MachineTotals;
+
+#define MACHINE_HASH(hash, n)	((hash) = (hash) * UINT64_C(1099511628211) + (n) + 1)
+
 typedef struct Machine
 {
 	const char *name;
-	void	   *(*create) (int max_scans, int max_slots, int max_helpers);
+	void	   *(*create) (const MachineLimits *limits);
 	void		(*destroy) (void *m);
 	void		(*set_limits) (void *m, uint32_t budget, uint32_t room);
-	int			(*add_table) (void *m, uint32_t chunk_blocks);
-	void		(*remove_table) (void *m, int table);
-	void		(*set_loadable) (void *m, int table, bool loadable);
-	void		(*set_cursor) (void *m, int table, uint32_t chunk);
-	int			(*add_scan) (void *m, int table, int policy, uint32_t nblocks,
-							 const MachineRange *ranges, uint32_t nranges, uint64_t now);
-	void		(*unwant) (void *m, int scan, uint32_t chunk);
-	void		(*start) (void *m, int scan);
-	void		(*again) (void *m, int scan, uint32_t nblocks, const MachineRange *ranges,
-						  uint32_t nranges, uint64_t now);
+	void		(*set_block_time) (void *m, double block_time);
+
+	int			(*add_space) (void *m, uint32_t chunk_blocks, uint32_t nchunks, uint32_t device);
+	bool		(*extend_space) (void *m, int space, uint32_t nchunks);
+	void		(*remove_space) (void *m, int space);
+	void		(*set_access) (void *m, int space, int access);
+	void		(*set_cursor) (void *m, int space, uint32_t chunk);
+	void		(*set_cached) (void *m, uint32_t chunk, bool cached);
+
+	int			(*add_scan) (void *m, int policy, uint64_t now);
+	void		(*announce) (void *m, int scan, int space, uint32_t nblocks,
+							 const MachineRange *ranges, uint32_t nranges);
+	void		(*start) (void *m, int scan, uint64_t now);
+	void		(*rest) (void *m, int scan, uint64_t now);
 	void		(*remove_scan) (void *m, int scan);
+	void		(*unwant) (void *m, int scan, uint32_t chunk);
+	void		(*unwant_space) (void *m, int scan, int space);
 	void		(*set_stalled) (void *m, int scan, bool stalled);
 	void		(*set_warm) (void *m, int scan, bool warm);
+	void		(*set_position) (void *m, int scan, uint32_t chunk);
+
 	int			(*join) (void *m, int scan);
-	void		(*part) (void *m, int helper);
+	void		(*quit) (void *m, int helper);
 	int			(*choose) (void *m, int scan, int helper, uint64_t now);
 	bool		(*peek) (void *m, int scan, uint32_t *chunk);
 	bool		(*take) (void *m, int scan, int helper, uint64_t now, uint32_t *chunk);
+
 	MachineAction (*decide) (void *m, uint64_t now);
 	bool		(*wants_load) (void *m, uint64_t now);	/* may be NULL */
 	void		(*loaded) (void *m, int slot, uint64_t now, uint64_t duration, bool failed,
@@ -104,10 +195,13 @@ typedef struct Machine
 	int			(*release) (void *m);
 	int			(*hold) (void *m);
 	void		(*rebuild) (void *m);	/* all that is counted; may be NULL */
+
 	MachineScan (*scan) (void *m, int scan);
+	MachineSpace (*space) (void *m, int space);
 	MachineSlot (*slot) (void *m, int slot);
-	bool		(*absent) (void *m, int scan, uint32_t chunk);
-	uint32_t	(*used) (void *m);
+	MachineWant (*want) (void *m, int scan, uint32_t chunk);
+	MachineTotals (*totals) (void *m);
+	double		(*load_time) (void *m, int space, uint32_t nblocks);
 } Machine;
 
 extern const Machine core_machine;

@@ -16,7 +16,9 @@ static const struct
 	void		(*run) (void);
 }			suites[] = {
 	{"pool", test_pool},
+	{"spaces", test_spaces},
 	{"ranges", test_ranges},
+	{"families", test_families},
 	{"relevance", test_relevance},
 	{"demand", test_demand},
 	{"orders", test_orders},

@@ -12,9 +12,11 @@
 
 #include "policy.h"
 
-/* No server has more scans (cscan.max_scans), nor more slots or helpers. */
+/* No server has more scans (cscan.max_scans), nor more of the other things. */
 #define MAX_SCANS	10000
 #define MAX_OTHERS	(1 << 24)
+#define MAX_NUMBERS	(UINT32_C(1) << 28)
+#define MAX_SIZE	(UINT64_C(1) << 36)
 
 typedef struct Player
 {
@@ -39,6 +41,13 @@ catch_record(const CScanPool *pool, const CScanTraceRecord *r)
  * ------------------------------------------------------------------ */
 
 static const char *const action_names[] = {"nothing", "evict", "unpin", "load"};
+static const char *const access_names[] = {"unknown", "granted", "refused"};
+static const char *const call_names[] = {
+	"limits", "add space", "extend space", "remove space", "access", "register", "announce", "start",
+	"rest", "unwant", "unwant space", "unregister", "stalled", "warm", "position", "join", "quit",
+	"choose", "block time", "take", "decide", "loaded", "drop", "useless", "release", "hold",
+	"cursor", "cached", "leave space"
+};
 
 #define NAME(names, n)	((n) < sizeof(names) / sizeof(names[0]) ? (names)[n] : "?")
 
@@ -69,6 +78,22 @@ describe_ranges(const CScanTraceRecord *r, FILE *out)
 		fprintf(out, " %u..%u", ranges[i].first, ranges[i].end - 1);
 }
 
+/* " words N+N BITS" */
+static void
+words(const CScanTraceRecord *r, FILE *out)
+{
+	fprintf(out, " words %u+%u %016llx", r->chunk, r->blocks, (unsigned long long) r->time);
+}
+
+static double
+number_of(uint64_t bits)
+{
+	double		number;
+
+	memcpy(&number, &bits, sizeof(number));
+	return number;
+}
+
 static void
 describe_state(const CScanTraceRecord *r, FILE *out)
 {
@@ -76,30 +101,52 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 	switch (r->kind)
 	{
 		case CSCAN_TRACE_STATE:
-			fprintf(out, " budget %u room %u loads %llu", r->chunk, r->blocks,
-					(unsigned long long) r->time);
+			fprintf(out, " budget %u room %u loads %llu next chunk %u%s", r->chunk, r->blocks,
+					(unsigned long long) r->time, (uint32_t) r->other, r->flag ? " unpinned" : "");
+			number(out, "evicted for scan", r->scan);
 			break;
-		case CSCAN_TRACE_STATE_TABLE:
-			fprintf(out, " table %d chunk_blocks %u blocks %u part_chunks %d next_asked %d%s", r->other,
-					r->chunk, r->blocks, r->slot, r->scan, r->flag ? " loadable" : "");
+		case CSCAN_TRACE_STATE_DEVICE:
+			if (r->other == CSCAN_NONE)
+				fprintf(out, " block time %g pace %llu", number_of(r->time),
+						(unsigned long long) r->chunk | (unsigned long long) r->blocks << 32);
+			else
+				fprintf(out, " device %d block time %g", r->other, number_of(r->time));
 			break;
-		case CSCAN_TRACE_STATE_ASKED:
-			fprintf(out, " table %d asked for words %u+%u %016llx", r->other, r->chunk, r->blocks,
-					(unsigned long long) r->time);
+		case CSCAN_TRACE_STATE_SPACE:
+			fprintf(out, " space %d chunks %u+%u chunk_blocks %u extent %u cursor %u device %u access %s",
+					r->other, (uint32_t) r->time, (uint32_t) (r->time >> 32), r->chunk, r->blocks,
+					(uint32_t) r->scan, r->count, NAME(access_names, r->flag));
+			break;
+		case CSCAN_TRACE_STATE_LOADED:
+			fprintf(out, " space %d last load %llu", r->other, (unsigned long long) r->time);
+			break;
+		case CSCAN_TRACE_STATE_CACHED:
+			fprintf(out, " cached");
+			words(r, out);
 			break;
 		case CSCAN_TRACE_STATE_SCAN:
-			fprintf(out, " scan %d table %d policy %s blocks %u ranges %u position %u since %llu%s%s%s%s",
-					r->scan, r->other, policy_name(r->flag & CSCAN_TRACE_SCAN_POLICY), r->blocks,
-					r->count, r->chunk, (unsigned long long) r->time,
+			fprintf(out, " scan %d policy %s position %u since %llu%s%s%s%s%s",
+					r->scan, policy_name(r->flag & CSCAN_TRACE_SCAN_POLICY), r->chunk,
+					(unsigned long long) r->time, r->count ? " started" : "",
 					r->flag & CSCAN_TRACE_SCAN_WAITING ? " waiting" : "",
 					r->flag & CSCAN_TRACE_SCAN_BLOCKED ? " blocked" : "",
 					r->flag & CSCAN_TRACE_SCAN_STALLED ? " stalled" : "",
 					r->flag & CSCAN_TRACE_SCAN_WARM ? " warm" : "");
 			number(out, "uses slot", r->slot);
 			break;
+		case CSCAN_TRACE_STATE_CURSOR:
+			fprintf(out, " scan %d cursor %u%s", r->scan, r->chunk, r->flag ? " loaded for it" : "");
+			break;
+		case CSCAN_TRACE_STATE_SPACES:
+			fprintf(out, " scan %d spaces", r->scan);
+			words(r, out);
+			break;
+		case CSCAN_TRACE_STATE_RANGES:
+			fprintf(out, " scan %d space %d ranges %u", r->scan, r->other, r->count);
+			break;
 		case CSCAN_TRACE_STATE_WANTED:
-			fprintf(out, " scan %d wants words %u+%u %016llx", r->scan, r->chunk, r->blocks,
-					(unsigned long long) r->time);
+			fprintf(out, " scan %d wants", r->scan);
+			words(r, out);
 			break;
 		case CSCAN_TRACE_STATE_HELPER:
 			fprintf(out, " helper %d%s", r->other, r->flag ? " waiting" : "");
@@ -107,7 +154,7 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 			number(out, "uses slot", r->slot);
 			break;
 		case CSCAN_TRACE_STATE_SLOT:
-			fprintf(out, " slot %d table %d chunk %u blocks %u stamp %llu%s%s%s%s", r->slot, r->other,
+			fprintf(out, " slot %d chunk %u blocks %u stamp %llu%s%s%s%s", r->slot,
 					r->chunk, r->blocks, (unsigned long long) r->time,
 					r->flag & CSCAN_TRACE_SLOT_IN_FLIGHT ? " in flight" : "",
 					r->flag & CSCAN_TRACE_SLOT_FAILED ? " failed" : "",
@@ -116,14 +163,16 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 			number(out, "for scan", r->scan);
 			break;
 		case CSCAN_TRACE_STATE_LOAD:
-			fprintf(out, " slot %d load %llu end %u", r->slot, (unsigned long long) r->time, r->blocks);
+			fprintf(out, " slot %d load %llu extent %u loading %u", r->slot, (unsigned long long) r->time,
+					r->blocks, r->chunk);
 			break;
 		case CSCAN_TRACE_STATE_PIECES:
-			fprintf(out, " slot %d %s words %u+%u %016llx", r->slot, r->flag ? "coming" : "loaded",
-					r->chunk, r->blocks, (unsigned long long) r->time);
+			fprintf(out, " slot %d %s", r->slot, r->flag ? "coming" : "loaded");
+			words(r, out);
 			break;
-		case CSCAN_TRACE_STATE_PACE:
-			fprintf(out, " pace %llu", (unsigned long long) r->time);
+		case CSCAN_TRACE_STATE_HISTORY:
+			fprintf(out, " history of %s", policy_name(r->other));
+			words(r, out);
 			break;
 		default:
 			fprintf(out, " complete");
@@ -132,40 +181,43 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 }
 
 static void
-describe_call(const CScanTraceRecord *r, FILE *out)
+describe_space_call(const CScanTraceRecord *r, FILE *out)
 {
-	static const char *const names[] = {
-		"limits", "add table", "remove table", "loadable", "register", "start", "again", "unwant",
-		"unregister", "stalled", "warm", "position", "join", "part", "choose", "load time", "take",
-		"decide", "loaded", "drop", "useless", "release", "hold", "cursor"
-	};
-
-	fprintf(out, "%s", names[r->kind - CSCAN_TRACE_LIMITS]);
 	switch (r->kind)
 	{
-		case CSCAN_TRACE_LIMITS:
-			fprintf(out, " budget %u room %u", r->chunk, r->blocks);
+		case CSCAN_TRACE_ADD_SPACE:
+			fprintf(out, " chunk_blocks %u chunks %u device %d ->", r->blocks, r->chunk, r->slot);
+			number(out, "space", r->other);
 			break;
-		case CSCAN_TRACE_ADD_TABLE:
-			fprintf(out, " chunk_blocks %u ->", r->blocks);
-			number(out, "table", r->other);
+		case CSCAN_TRACE_EXTEND_SPACE:
+			fprintf(out, " %d chunks %u -> %s", r->other, r->chunk, r->flag ? "yes" : "no");
 			break;
-		case CSCAN_TRACE_REMOVE_TABLE:
-			number(out, "table", r->other);
-			break;
-		case CSCAN_TRACE_LOADABLE:
-			fprintf(out, " table %d: %s", r->other, r->flag ? "yes" : "no");
+		case CSCAN_TRACE_ACCESS:
+			fprintf(out, " space %d: %s", r->other, NAME(access_names, r->flag));
 			break;
 		case CSCAN_TRACE_CURSOR:
-			fprintf(out, " table %d chunk %u", r->other, r->chunk);
+			fprintf(out, " space %d chunk %u", r->other, r->chunk);
 			break;
+		case CSCAN_TRACE_CACHED:
+			fprintf(out, " chunk %u: %s", r->chunk, r->flag ? "yes" : "no");
+			break;
+		default:
+			fprintf(out, " %d", r->other);
+			break;
+	}
+}
+
+static void
+describe_scan_call(const CScanTraceRecord *r, FILE *out)
+{
+	switch (r->kind)
+	{
 		case CSCAN_TRACE_REGISTER:
-			fprintf(out, " table %d policy %s blocks %u ranges %u ->", r->other,
-					policy_name(r->flag), r->blocks, r->count);
+			fprintf(out, " policy %s ->", policy_name(r->flag));
 			number(out, "scan", r->scan);
 			break;
-		case CSCAN_TRACE_AGAIN:
-			fprintf(out, " scan %d blocks %u ranges %u", r->scan, r->blocks, r->count);
+		case CSCAN_TRACE_ANNOUNCE:
+			fprintf(out, " scan %d space %d blocks %u ranges %u", r->scan, r->other, r->blocks, r->count);
 			break;
 		case CSCAN_TRACE_START:
 			fprintf(out, " scan %d -> chunk %u", r->scan, r->chunk);
@@ -174,19 +226,43 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 		case CSCAN_TRACE_POSITION:
 			fprintf(out, " scan %d chunk %u", r->scan, r->chunk);
 			break;
+		case CSCAN_TRACE_UNWANT_SPACE:
+		case CSCAN_TRACE_LEAVE_SPACE:
+			fprintf(out, " %d scan %d", r->other, r->scan);
+			break;
 		case CSCAN_TRACE_STALLED:
 		case CSCAN_TRACE_WARM:
 			fprintf(out, " scan %d: %s", r->scan, r->flag ? "yes" : "no");
-			break;
-		case CSCAN_TRACE_UNREGISTER:
-			fprintf(out, " scan %d", r->scan);
 			break;
 		case CSCAN_TRACE_JOIN:
 			fprintf(out, " scan %d ->", r->scan);
 			number(out, "helper", r->other);
 			break;
-		case CSCAN_TRACE_PART:
+		case CSCAN_TRACE_QUIT:
 			number(out, "helper", r->other);
+			break;
+		default:
+			fprintf(out, " scan %d", r->scan);
+			break;
+	}
+}
+
+static void
+describe_call(const CScanTraceRecord *r, FILE *out)
+{
+	fprintf(out, "%s", call_names[r->kind - CSCAN_TRACE_LIMITS]);
+	switch (r->kind)
+	{
+		case CSCAN_TRACE_LIMITS:
+			fprintf(out, " budget %u room %u", r->chunk, r->blocks);
+			break;
+		case CSCAN_TRACE_ADD_SPACE:
+		case CSCAN_TRACE_EXTEND_SPACE:
+		case CSCAN_TRACE_REMOVE_SPACE:
+		case CSCAN_TRACE_ACCESS:
+		case CSCAN_TRACE_CURSOR:
+		case CSCAN_TRACE_CACHED:
+			describe_space_call(r, out);
 			break;
 		case CSCAN_TRACE_CHOOSE:
 		case CSCAN_TRACE_TAKE:
@@ -204,7 +280,7 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 			fprintf(out, " -> %s", NAME(action_names, r->flag));
 			if (r->flag != CSCAN_ACT_NOTHING)
 			{
-				fprintf(out, " slot %d table %d chunk %u", r->slot, r->other, r->chunk);
+				fprintf(out, " slot %d space %d chunk %u", r->slot, r->other, r->chunk);
 				number(out, "for scan", r->scan);
 			}
 			if (r->flag == CSCAN_ACT_LOAD)
@@ -216,8 +292,8 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 					r->flag & CSCAN_TRACE_LOADED_FAILED ? " failed" : "",
 					r->flag & CSCAN_TRACE_LOADED_CHEAP ? " cheap" : "");
 			break;
-		case CSCAN_TRACE_LOAD_TIME:
-			fprintf(out, " %llu", (unsigned long long) r->time);
+		case CSCAN_TRACE_BLOCK_TIME:
+			fprintf(out, " %g", number_of(r->time));
 			break;
 		case CSCAN_TRACE_USELESS:
 		case CSCAN_TRACE_RELEASE:
@@ -225,8 +301,11 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 			fprintf(out, " ->");
 			number(out, "slot", r->slot);
 			break;
-		default:
+		case CSCAN_TRACE_DROP:
 			number(out, "slot", r->slot);
+			break;
+		default:
+			describe_scan_call(r, out);
 			break;
 	}
 }
@@ -234,14 +313,15 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 static bool
 has_time(uint8_t kind)
 {
-	return kind == CSCAN_TRACE_REGISTER || kind == CSCAN_TRACE_AGAIN || kind == CSCAN_TRACE_CHOOSE ||
-		kind == CSCAN_TRACE_TAKE || kind == CSCAN_TRACE_DECIDE || kind == CSCAN_TRACE_LOADED;
+	return kind == CSCAN_TRACE_REGISTER || kind == CSCAN_TRACE_START || kind == CSCAN_TRACE_REST ||
+		kind == CSCAN_TRACE_CHOOSE || kind == CSCAN_TRACE_TAKE || kind == CSCAN_TRACE_DECIDE ||
+		kind == CSCAN_TRACE_LOADED;
 }
 
 static bool
 is_call(uint8_t kind)
 {
-	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_CURSOR;
+	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_LEAVE_SPACE;
 }
 
 void
@@ -253,7 +333,7 @@ replay_describe(const CScanTraceRecord *r, FILE *out)
 		fprintf(out, "%14s ", "");
 	if (is_call(r->kind))
 		describe_call(r, out);
-	else if (r->kind >= CSCAN_TRACE_STATE && r->kind <= CSCAN_TRACE_STATE_ASKED)
+	else if (r->kind >= CSCAN_TRACE_STATE && r->kind <= CSCAN_TRACE_STATE_END)
 		describe_state(r, out);
 	else if (r->kind == CSCAN_TRACE_RANGES)
 		describe_ranges(r, out);
@@ -271,7 +351,7 @@ replay_describe(const CScanTraceRecord *r, FILE *out)
  * ------------------------------------------------------------------ */
 
 static bool
-read_header(FILE *in, CScanTraceHeader *header, Replay *replay)
+read_header(FILE *in, CScanLimits *limits, Replay *replay)
 {
 	uint8_t		bytes[CSCAN_TRACE_HEADER_SIZE];
 
@@ -279,10 +359,11 @@ read_header(FILE *in, CScanTraceHeader *header, Replay *replay)
 	if (fread(bytes, sizeof(bytes), 1, in) != 1)
 		replay->message = "the trace has no header";
 	else
-		replay->message = cscan_trace_decode_header(bytes, header);
+		replay->message = cscan_trace_decode_header(bytes, limits);
 	if (replay->message == NULL &&
-		(header->max_scans > MAX_SCANS || header->max_slots > MAX_OTHERS ||
-		 header->max_helpers > MAX_OTHERS))
+		(limits->max_scans > MAX_SCANS || limits->max_slots > MAX_OTHERS ||
+		 limits->max_helpers > MAX_OTHERS || limits->max_spaces > MAX_OTHERS ||
+		 limits->max_chunks > MAX_NUMBERS || cscan_pool_size(limits) > MAX_SIZE))
 		replay->message = "the trace is of a pool that is too large";
 	return replay->message == NULL;
 }
@@ -316,13 +397,13 @@ ended(const Replay *replay)
 ReplayOutcome
 replay_print(FILE *in, FILE *out, Replay *replay)
 {
-	CScanTraceHeader header;
+	CScanLimits limits;
 	CScanTraceRecord r;
 
-	if (!read_header(in, &header, replay))
+	if (!read_header(in, &limits, replay))
 		return REPLAY_BROKEN;
-	fprintf(out, "version %d: %d scans, %d slots, %d helpers\n", CSCAN_TRACE_VERSION,
-			header.max_scans, header.max_slots, header.max_helpers);
+	fprintf(out, "version %d: %d scans, %d slots, %d helpers, %d spaces, %u chunks\n", CSCAN_TRACE_VERSION,
+			limits.max_scans, limits.max_slots, limits.max_helpers, limits.max_spaces, limits.max_chunks);
 	while (read_record(in, &r, replay))
 	{
 		replay_describe(&r, out);
@@ -339,34 +420,41 @@ replay_print(FILE *in, FILE *out, Replay *replay)
 static bool
 is_scan(const CScanPool *pool, int scan)
 {
-	return scan >= 0 && scan < pool->state->max_scans && pool->scans[scan].table != CSCAN_NONE;
+	return scan >= 0 && scan < pool->state->limits.max_scans && pool->scans[scan].used;
 }
 
 static bool
-is_table(const CScanPool *pool, int table)
+is_started(const CScanPool *pool, int scan)
 {
-	return table >= 0 && table < pool->state->max_scans && pool->tables[table].used;
+	return is_scan(pool, scan) && pool->scans[scan].started;
+}
+
+static bool
+is_space(const CScanPool *pool, int space)
+{
+	return space >= 0 && space < pool->state->limits.max_spaces && pool->spaces[space].used;
 }
 
 static bool
 is_slot(const CScanPool *pool, int slot)
 {
-	return slot >= 0 && slot < pool->state->max_slots;
+	return slot >= 0 && slot < pool->state->limits.max_slots;
 }
 
 static bool
 is_helper(const CScanPool *pool, int helper)
 {
-	return helper >= 0 && helper < pool->state->max_helpers && pool->helpers[helper].used;
+	return helper >= 0 && helper < pool->state->limits.max_helpers && pool->helpers[helper].used;
 }
 
-/* An interest that the table can have. */
+/* An interest that the space can have, and that the scan has not told before. */
 static bool
-is_interest(const CScanPool *pool, int table, const CScanTraceRecord *r, const CScanRange *ranges)
+is_interest(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 {
 	uint32_t	last = 0;
 
-	if (r->blocks > 0 && (r->blocks - 1) / pool->tables[table].chunk_blocks >= CSCAN_MAX_CHUNKS)
+	if (r->blocks > cscan_space_capacity(&pool->spaces[r->other]) ||
+		cscan_pool_count_wanted(pool, r->scan, r->other) > 0)
 		return false;
 	for (uint32_t n = 0; n < r->count; n++)
 	{
@@ -381,41 +469,123 @@ is_interest(const CScanPool *pool, int table, const CScanTraceRecord *r, const C
 static bool
 is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 {
+	uint32_t	max_chunks = pool->state->limits.max_chunks;
+
 	switch (r->kind)
 	{
-		case CSCAN_TRACE_ADD_TABLE:
-			return r->blocks > 0;
-		case CSCAN_TRACE_REMOVE_TABLE:
-		case CSCAN_TRACE_LOADABLE:
-			return is_table(pool, r->other);
+		case CSCAN_TRACE_ADD_SPACE:
+			return r->blocks > 0 && r->chunk > 0 && r->chunk <= CSCAN_MAX_CHUNKS &&
+				r->slot >= 0 && r->slot < CSCAN_MAX_DEVICES;
+		case CSCAN_TRACE_EXTEND_SPACE:
+			return is_space(pool, r->other) && r->chunk <= max_chunks;
+		case CSCAN_TRACE_REMOVE_SPACE:
+			return is_space(pool, r->other) && pool->spaces[r->other].nscans == 0;
+		case CSCAN_TRACE_ACCESS:
+			return is_space(pool, r->other) && r->flag <= CSCAN_ACCESS_REFUSED;
 		case CSCAN_TRACE_CURSOR:
-			return is_table(pool, r->other) && r->chunk < CSCAN_MAX_CHUNKS;
+			return is_space(pool, r->other) && r->chunk <= max_chunks;
+		case CSCAN_TRACE_CACHED:
+			return r->chunk < max_chunks;
 		case CSCAN_TRACE_REGISTER:
-			return is_table(pool, r->other) && r->flag < CSCAN_NPOLICIES &&
-				is_interest(pool, r->other, r, ranges);
-		case CSCAN_TRACE_AGAIN:
-			return is_scan(pool, r->scan) && is_interest(pool, pool->scans[r->scan].table, r, ranges);
+			return r->flag < CSCAN_NPOLICIES;
+		case CSCAN_TRACE_ANNOUNCE:
+			return is_scan(pool, r->scan) && !pool->scans[r->scan].started && is_space(pool, r->other) &&
+				is_interest(pool, r, ranges);
 		case CSCAN_TRACE_START:
+			return is_scan(pool, r->scan) && !pool->scans[r->scan].started;
 		case CSCAN_TRACE_UNWANT:
+			return is_started(pool, r->scan) && r->chunk < max_chunks;
+		case CSCAN_TRACE_LEAVE_SPACE:
+			return is_scan(pool, r->scan) && !pool->scans[r->scan].started && is_space(pool, r->other) &&
+				cscan_pool_interested_in(pool, r->scan, r->other) &&
+				cscan_pool_count_wanted(pool, r->scan, r->other) == 0;
+		case CSCAN_TRACE_UNWANT_SPACE:
+			return is_started(pool, r->scan) && is_space(pool, r->other);
+		case CSCAN_TRACE_REST:
 		case CSCAN_TRACE_UNREGISTER:
 		case CSCAN_TRACE_STALLED:
 		case CSCAN_TRACE_WARM:
 		case CSCAN_TRACE_POSITION:
 		case CSCAN_TRACE_JOIN:
 			return is_scan(pool, r->scan);
-		case CSCAN_TRACE_PART:
+		case CSCAN_TRACE_QUIT:
 			return is_helper(pool, r->other);
 		case CSCAN_TRACE_CHOOSE:
 		case CSCAN_TRACE_TAKE:
 			return is_scan(pool, r->scan) &&
+				(pool->scans[r->scan].started || pool->scans[r->scan].nwanted == 0) &&
 				(r->other == CSCAN_NONE ||
 				 (is_helper(pool, r->other) && pool->helpers[r->other].scan == r->scan));
 		case CSCAN_TRACE_DROP:
 			return is_slot(pool, r->slot);
 		case CSCAN_TRACE_LOADED:
-			return is_slot(pool, r->slot) && pool->slots[r->slot].table != CSCAN_NONE;
+			return is_slot(pool, r->slot) && pool->slots[r->slot].space != CSCAN_NONE;
 		default:
 			return true;
+	}
+}
+
+/* Make it, of those that decide nothing. */
+static void
+call_plain(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
+{
+	switch (r->kind)
+	{
+		case CSCAN_TRACE_LIMITS:
+			cscan_pool_set_limits(pool, r->chunk, r->blocks);
+			break;
+		case CSCAN_TRACE_REMOVE_SPACE:
+			cscan_pool_remove_space(pool, r->other);
+			break;
+		case CSCAN_TRACE_ACCESS:
+			cscan_pool_set_access(pool, r->other, (CScanAccess) r->flag);
+			break;
+		case CSCAN_TRACE_CURSOR:
+			cscan_pool_set_cursor(pool, r->other, r->chunk);
+			break;
+		case CSCAN_TRACE_CACHED:
+			cscan_pool_set_cached(pool, r->chunk, r->flag != 0);
+			break;
+		case CSCAN_TRACE_ANNOUNCE:
+			cscan_pool_announce(pool, r->scan, r->other, r->blocks, ranges, r->count);
+			break;
+		case CSCAN_TRACE_REST:
+			cscan_pool_rest(pool, r->scan, r->time);
+			break;
+		case CSCAN_TRACE_UNWANT:
+			cscan_pool_unwant(pool, r->scan, r->chunk);
+			break;
+		case CSCAN_TRACE_UNWANT_SPACE:
+			cscan_pool_unwant_space(pool, r->scan, r->other);
+			break;
+		case CSCAN_TRACE_LEAVE_SPACE:
+			cscan_pool_leave_space(pool, r->scan, r->other);
+			break;
+		case CSCAN_TRACE_UNREGISTER:
+			cscan_pool_unregister(pool, r->scan);
+			break;
+		case CSCAN_TRACE_STALLED:
+			cscan_pool_set_stalled(pool, r->scan, r->flag != 0);
+			break;
+		case CSCAN_TRACE_WARM:
+			cscan_pool_set_warm(pool, r->scan, r->flag != 0);
+			break;
+		case CSCAN_TRACE_POSITION:
+			cscan_pool_set_position(pool, r->scan, r->chunk);
+			break;
+		case CSCAN_TRACE_QUIT:
+			cscan_pool_quit(pool, r->other);
+			break;
+		case CSCAN_TRACE_BLOCK_TIME:
+			cscan_pool_set_block_time(pool, number_of(r->time));
+			break;
+		case CSCAN_TRACE_LOADED:
+			cscan_pool_loaded(pool, r->slot, r->time, r->chunk | (uint64_t) r->blocks << 32,
+							  r->flag & CSCAN_TRACE_LOADED_FAILED, r->flag & CSCAN_TRACE_LOADED_CHEAP);
+			break;
+		default:
+			cscan_pool_drop(pool, r->slot);
+			break;
 	}
 }
 
@@ -428,79 +598,42 @@ call(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 
 	switch (r->kind)
 	{
-		case CSCAN_TRACE_LIMITS:
-			cscan_pool_set_limits(pool, r->chunk, r->blocks);
-			return false;
-		case CSCAN_TRACE_ADD_TABLE:
-			cscan_pool_add_table(pool, r->blocks);
+		case CSCAN_TRACE_ADD_SPACE:
+			cscan_pool_add_space(pool, r->blocks, r->chunk, (uint32_t) r->slot);
 			return true;
-		case CSCAN_TRACE_REMOVE_TABLE:
-			cscan_pool_remove_table(pool, r->other);
-			return false;
-		case CSCAN_TRACE_LOADABLE:
-			cscan_pool_set_loadable(pool, r->other, r->flag != 0);
-			return false;
-		case CSCAN_TRACE_CURSOR:
-			cscan_pool_set_cursor(pool, r->other, r->chunk);
-			return false;
+		case CSCAN_TRACE_EXTEND_SPACE:
+			cscan_pool_extend_space(pool, r->other, r->chunk);
+			return true;
 		case CSCAN_TRACE_REGISTER:
-			cscan_pool_register(pool, r->other, (CScanPolicyId) r->flag, r->blocks, ranges, r->count, r->time);
+			cscan_pool_register(pool, (CScanPolicyId) r->flag, r->time);
 			return true;
 		case CSCAN_TRACE_START:
-			cscan_pool_start(pool, r->scan);
+			cscan_pool_start(pool, r->scan, r->time);
 			return true;
-		case CSCAN_TRACE_AGAIN:
-			cscan_pool_again(pool, r->scan, r->blocks, ranges, r->count, r->time);
-			return false;
-		case CSCAN_TRACE_UNWANT:
-			cscan_pool_unwant(pool, r->scan, r->chunk);
-			return false;
-		case CSCAN_TRACE_UNREGISTER:
-			cscan_pool_unregister(pool, r->scan);
-			return false;
-		case CSCAN_TRACE_STALLED:
-			cscan_pool_set_stalled(pool, r->scan, r->flag != 0);
-			return false;
-		case CSCAN_TRACE_WARM:
-			cscan_pool_set_warm(pool, r->scan, r->flag != 0);
-			return false;
-		case CSCAN_TRACE_POSITION:
-			cscan_pool_set_position(pool, r->scan, r->chunk);
-			return false;
 		case CSCAN_TRACE_JOIN:
 			cscan_pool_join(pool, r->scan);
 			return true;
-		case CSCAN_TRACE_PART:
-			cscan_pool_part(pool, r->other);
-			return false;
 		case CSCAN_TRACE_CHOOSE:
 			cscan_pool_choose(pool, r->scan, r->other, r->time);
 			return true;
-		case CSCAN_TRACE_LOAD_TIME:
-			cscan_pool_set_load_time(pool, (double) r->time);
-			return false;
 		case CSCAN_TRACE_TAKE:
 			cscan_pool_take(pool, r->scan, r->other, r->time, &chunk);
 			return true;
 		case CSCAN_TRACE_DECIDE:
 			cscan_pool_decide(pool, r->time, &act);
 			return true;
-		case CSCAN_TRACE_LOADED:
-			cscan_pool_loaded(pool, r->slot, r->time, r->chunk | (uint64_t) r->blocks << 32,
-							  r->flag & CSCAN_TRACE_LOADED_FAILED, r->flag & CSCAN_TRACE_LOADED_CHEAP);
-			return false;
-		case CSCAN_TRACE_DROP:
-			cscan_pool_drop(pool, r->slot);
-			return false;
 		case CSCAN_TRACE_USELESS:
 			cscan_pool_useless(pool);
 			return true;
 		case CSCAN_TRACE_RELEASE:
 			cscan_pool_release(pool);
 			return true;
-		default:
+		case CSCAN_TRACE_HOLD:
 			cscan_pool_hold(pool);
 			return true;
+		default:
+			call_plain(pool, r, ranges);
+			return false;
 	}
 }
 
@@ -553,6 +686,7 @@ read_state(FILE *in, CScanPool *pool, Replay *replay)
 {
 	CScanTraceRecord r = {.kind = 0};
 	int			scan = CSCAN_NONE;
+	int			space = CSCAN_NONE;
 
 	while (r.kind != CSCAN_TRACE_STATE_END)
 	{
@@ -561,7 +695,7 @@ read_state(FILE *in, CScanPool *pool, Replay *replay)
 		if (replay->records == 1 && r.kind != CSCAN_TRACE_STATE)
 			replay->message = "the trace does not begin with a state";
 		else
-			replay->message = cscan_trace_restore(pool, &r, &scan);
+			replay->message = cscan_trace_restore(pool, &r, &scan, &space);
 		if (replay->message != NULL)
 			return false;
 	}
@@ -580,7 +714,7 @@ play(FILE *in, Player *player, Replay *replay)
 	player->pool.state->traced = true;
 	while (read_record(in, r, replay))
 	{
-		bool		has_ranges = r->kind == CSCAN_TRACE_REGISTER || r->kind == CSCAN_TRACE_AGAIN;
+		bool		has_ranges = r->kind == CSCAN_TRACE_ANNOUNCE;
 
 		if (r->kind == CSCAN_TRACE_END)
 			return REPLAY_SAME;
@@ -619,21 +753,21 @@ play(FILE *in, Player *player, Replay *replay)
 ReplayOutcome
 replay_run(FILE *in, Replay *replay)
 {
-	CScanTraceHeader header;
+	CScanLimits limits;
 	Player		player = {.nleft = 0};
 	void	   *memory;
 	ReplayOutcome outcome;
 
-	if (!read_header(in, &header, replay))
+	if (!read_header(in, &limits, replay))
 		return REPLAY_BROKEN;
-	memory = calloc(1, cscan_pool_size(header.max_scans, header.max_slots, header.max_helpers));
+	memory = calloc(1, cscan_pool_size(&limits));
 	if (memory == NULL)
 	{
 		replay->message = "there is not enough memory for a pool of that size";
 		return REPLAY_BROKEN;
 	}
-	cscan_pool_attach(&player.pool, memory, header.max_scans, header.max_slots, header.max_helpers);
-	cscan_pool_init(&player.pool, header.max_scans, header.max_slots, header.max_helpers);
+	cscan_pool_attach(&player.pool, memory, &limits);
+	cscan_pool_init(&player.pool, &limits);
 	outcome = play(in, &player, replay);
 	free(memory);
 	return outcome;

@@ -31,7 +31,7 @@ consume(CScanPool *pool, int scan, uint64_t now)
 {
 	while (cscan_pool_choose(pool, scan, CSCAN_NONE, now) != CSCAN_NONE)
 		;
-	return pool->scans[scan].needed == 0;
+	return pool->scans[scan].nwanted == 0;
 }
 
 static void
@@ -49,7 +49,7 @@ play(CScanPolicyId policy, uint64_t late, Example *example)
 	{
 		.in_turn = true
 	};
-	cscan_pool_set_load_time(pool, LOAD);
+	cscan_pool_set_block_time(pool, LOAD);
 	scans[0] = scan_add(pool, table, policy, Q1_NEEDS + Q2_NEEDS, 0, Q1_NEEDS - 1, now);
 	consume(pool, scans[0], now);
 	now += late;
@@ -133,7 +133,7 @@ test_waiting(void)
 	int			shorts = 0;
 	uint64_t	now = 0;
 
-	cscan_pool_set_load_time(pool, LOAD);
+	cscan_pool_set_block_time(pool, LOAD);
 	consume(pool, q1, now);
 
 	/* Short scans, one after the other, of chunks that Q1 does not want. */
@@ -144,7 +144,7 @@ test_waiting(void)
 		bool		served;
 
 		consume(pool, q2, now);
-		served = pool->scans[q2].needed == 0 || decide(pool, now).scan == q2;
+		served = pool->scans[q2].nwanted == 0 || decide(pool, now).scan == q2;
 		for (int i = 0; i < 16; i++)
 		{
 			if (cscan_pool_in_flight(pool, i))
@@ -157,7 +157,7 @@ test_waiting(void)
 		/* What they had is gone, so that the next one needs a load too. */
 		for (int i = 0; i < 16; i++)
 		{
-			if (pool->slots[i].table != CSCAN_NONE)
+			if (pool->slots[i].space != CSCAN_NONE)
 				cscan_pool_drop(pool, i);
 		}
 		now += LOAD;

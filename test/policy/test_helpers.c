@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "relevance.h"
+
 #define R	CSCAN_POLICY_RELEVANCE
 
 static uint32_t
@@ -34,10 +36,10 @@ test_coming_and_going(void)
 	is_int(pool->scans[scan].nhelpers, MAX_HELPERS, "join: all of them");
 	is_int(cscan_pool_join(pool, scan), CSCAN_NONE, "join: there is no room for more");
 	is_int(cscan_pool_running(pool), 1, "they are one scan");
-	is_int(cscan_pool_interested(pool, table, 3), 1, "which is interested once");
-	cscan_pool_part(pool, helpers[3]);
-	is_int(pool->scans[scan].nhelpers, MAX_HELPERS - 1, "part: one less");
-	is_int(cscan_pool_join(pool, scan), helpers[3], "part: its place is free");
+	is_int(cscan_pool_interested(pool, 3), 1, "which is interested once");
+	cscan_pool_quit(pool, helpers[3]);
+	is_int(pool->scans[scan].nhelpers, MAX_HELPERS - 1, "quit: one less");
+	is_int(cscan_pool_join(pool, scan), helpers[3], "quit: its place is free");
 
 	cscan_pool_unregister(pool, scan);
 	is_int(pool->helpers[helpers[0]].scan, CSCAN_NONE, "the owner leaves: its helpers can see it");
@@ -46,8 +48,8 @@ test_coming_and_going(void)
 	is_int(pool->scans[again].nhelpers, 0, "and has no helpers");
 	is_int(cscan_pool_join(pool, again), CSCAN_NONE, "the places are still taken");
 	for (int i = 0; i < MAX_HELPERS; i++)
-		cscan_pool_part(pool, helpers[i]);
-	is_int(pool->scans[again].nhelpers, 0, "who parts later takes nothing from it");
+		cscan_pool_quit(pool, helpers[i]);
+	is_int(pool->scans[again].nhelpers, 0, "who quits later takes nothing from it");
 	is_int(pool->state->nhelpers, 0, "all places are free");
 	pool_free(pool);
 }
@@ -62,14 +64,14 @@ test_starved(void)
 	int			b = cscan_pool_join(pool, scan);
 
 	for (uint32_t c = 0; c < 3; c++)
-		chunk_put(pool, table, c, c);
+		chunk_put(pool, c, c);
 	is_int(pool->scans[scan].available, 3, "three chunks are available");
 	ok(cscan_pool_starved(pool, scan), "three processes are starved with three chunks");
-	is_int(cscan_relevance_load(pool, table, 5), 1 * (pool->state->max_scans + 1) + 1,
+	is_int(cscan_relevance_load(pool, 5), 1 * (pool->state->limits.max_scans + 1) + 1,
 		   "loadRelevance counts it as a starved one");
-	chunk_put(pool, table, 3, 3);
+	chunk_put(pool, 3, 3);
 	ok(!cscan_pool_starved(pool, scan), "with four they are not");
-	is_int(cscan_relevance_keep(pool, table, 5), 1 * (pool->state->max_scans + 1) + 1,
+	is_int(cscan_relevance_keep(pool, 5), 1 * (pool->state->limits.max_scans + 1) + 1,
 		   "but almost: keepRelevance");
 
 	is_int(use_as(pool, scan, a, 10), 0, "one takes the first");
@@ -77,15 +79,15 @@ test_starved(void)
 	is_int(use_as(pool, scan, b, 12), 2, "another one the third");
 	is_int(pool->scans[scan].using, 3, "three are in use");
 	is_int(pool->scans[scan].available, 4, "and are available still");
-	is_int(cscan_pool_users(pool, cscan_pool_find(pool, table, 0)), 1, "each by one process");
-	ok(cscan_pool_in_use(pool, cscan_pool_find(pool, table, 2)), "a helper's chunk is in use");
+	is_int(cscan_pool_users(pool, cscan_pool_find(pool, 0)), 1, "each by one process");
+	ok(cscan_pool_in_use(pool, cscan_pool_find(pool, 2)), "a helper's chunk is in use");
 	is_int(use_as(pool, scan, a, 13), 3, "what it has done it gives back");
-	ok(!cscan_pool_in_use(pool, cscan_pool_find(pool, table, 0)), "so that it may go");
+	ok(!cscan_pool_in_use(pool, cscan_pool_find(pool, 0)), "so that it may go");
 	ok(cscan_pool_starved(pool, scan) && cscan_pool_has_absent(pool, scan), "now more is needed");
-	cscan_pool_drop(pool, cscan_pool_find(pool, table, 3));
+	cscan_pool_drop(pool, cscan_pool_find(pool, 3));
 	is_int(pool->helpers[a].in_use, CSCAN_NONE, "a slot that goes is used by nobody");
-	cscan_pool_part(pool, b);
-	ok(!cscan_pool_in_use(pool, cscan_pool_find(pool, table, 2)), "nor is what a helper had that parts");
+	cscan_pool_quit(pool, b);
+	ok(!cscan_pool_in_use(pool, cscan_pool_find(pool, 2)), "nor is what a helper had that quits");
 	pool_free(pool);
 }
 
@@ -102,13 +104,13 @@ test_blocked(void)
 	ok(pool->scans[scan].blocked && pool->scans[scan].since == 10, "the scan is blocked since then");
 	is_int(use_as(pool, scan, CSCAN_NONE, 20), CSCAN_NO_CHUNK, "nor does the owner");
 	ok(pool->scans[scan].blocked && pool->scans[scan].since == 10, "since the first of them asked");
-	chunk_put(pool, table, 0, 30);
+	chunk_put(pool, 0, 30);
 	is_int(use_as(pool, scan, CSCAN_NONE, 40), 0, "the owner gets one");
 	ok(pool->scans[scan].blocked, "the scan is blocked while the helper waits");
 	ok(cscan_pool_take(pool, scan, a, 50, &chunk) && chunk == 1, "which takes one by itself");
 	ok(!pool->scans[scan].blocked && pool->scans[scan].since == 50, "then nobody waits");
 	is_int(use_as(pool, scan, a, 60), CSCAN_NO_CHUNK, "it waits again");
-	cscan_pool_part(pool, a);
+	cscan_pool_quit(pool, a);
 	ok(!pool->scans[scan].blocked, "and gives up");
 	pool_free(pool);
 }
@@ -172,7 +174,7 @@ test_at_random(uint64_t seed)
 		}
 		if (helper != CSCAN_NONE && random_chance(&random, 3))
 		{
-			cscan_pool_part(pool, helper);
+			cscan_pool_quit(pool, helper);
 			helper = CSCAN_NONE;
 		}
 		if (!random_chance(&random, 5) ||
@@ -183,7 +185,7 @@ test_at_random(uint64_t seed)
 			twice |= had[i][chunk];
 			had[i][chunk] = true;
 		}
-		else if (pool->scans[scans[i]].needed == 0)
+		else if (pool->scans[scans[i]].nwanted == 0)
 		{
 			cscan_pool_unregister(pool, scans[i]);
 			scans[i] = CSCAN_NONE;
@@ -192,7 +194,7 @@ test_at_random(uint64_t seed)
 		for (int h = 0; h < MAX_HELPERS; h++)
 		{
 			if (pool->helpers[h].used && pool->helpers[h].scan == CSCAN_NONE)
-				cscan_pool_part(pool, h);
+				cscan_pool_quit(pool, h);
 		}
 		broken = pool_check(pool);
 	}

@@ -48,7 +48,7 @@ test_blocked_first(void)
 	int			reads = scan_add(pool, table, R, 40, 0, 1, 0);
 	int			waits = scan_add(pool, table, N, 40, 20, 39, 0);
 
-	chunk_put(pool, table, 0, 0);
+	chunk_put(pool, 0, 0);
 	use_next(pool, reads, 1);
 	cscan_pool_choose(pool, waits, CSCAN_NONE, 50);
 	is_int(decide(pool, 60).scan, waits, "mixed: who waits goes before who reads, though starved for longer");
@@ -66,9 +66,9 @@ test_protected(void)
 
 	scan_add(pool, table, E, 40, 0, 0, 0);
 	scan_add(pool, table, R, 40, 2, 2, 0);
-	chunk_put(pool, table, 0, 1);
-	chunk_put(pool, table, 2, 2);
-	chunk_put(pool, table, 30, 3);
+	chunk_put(pool, 0, 1);
+	chunk_put(pool, 2, 2);
+	chunk_put(pool, 30, 3);
 	n = scan_add(pool, table, N, 40, 10, 19, 4);
 	cscan_pool_choose(pool, n, CSCAN_NONE, 4);
 	cscan_pool_decide(pool, 5, &act);
@@ -166,7 +166,7 @@ test_loaded_for(void)
 	act = decide(pool, 4);
 	is_int(act.scan, longest, "elevator: served for the one that waits longest");
 	is_int(act.chunk, 0, "elevator: with the next chunk of the sweep");
-	is_int(pool->slots[act.slot].trigger, first, "elevator: which is loaded for the one that wants it");
+	is_int(pool->slots[act.slot].loaded_for, first, "elevator: which is loaded for the one that wants it");
 	cscan_pool_loaded(pool, act.slot, 5, 0, false, false);
 	is_int(decide(pool, 6).kind, CSCAN_ACT_NOTHING, "elevator: and stays until that one has it");
 	is_int(use_next(pool, first, 7), 0, "elevator: as here");

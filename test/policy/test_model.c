@@ -101,7 +101,7 @@ static Outcome
 run(const Plan *plan, CScanPolicyId policy)
 {
 	CScanPool  *pool = pool_create(MAX_STREAMS, SLOTS, SLOTS);
-	int			table = table_add(pool, 1);
+	int			table = table_add_sized(pool, 1, CHUNKS);
 	Stream		streams[MAX_STREAMS];
 	int			done = 0;
 	int			loading = CSCAN_NONE;
@@ -109,7 +109,7 @@ run(const Plan *plan, CScanPolicyId policy)
 	uint64_t	now = 0;
 	Outcome		outcome = {.sound = true};
 
-	cscan_pool_set_load_time(pool, LOAD);
+	cscan_pool_set_block_time(pool, LOAD);
 	memset(streams, 0, sizeof(streams));
 	for (int i = 0; i < plan->nstreams; i++)
 		streams[i].scan = CSCAN_NONE;
@@ -141,7 +141,7 @@ run(const Plan *plan, CScanPolicyId policy)
 			if (stream->left > 0)
 				continue;
 			ask(pool, stream, &plan->queries[i][stream->nth - 1], now);
-			if (stream->reading || pool->scans[stream->scan].needed > 0)
+			if (stream->reading || pool->scans[stream->scan].nwanted > 0)
 				continue;
 			cscan_pool_unregister(pool, stream->scan);
 			stream->scan = CSCAN_NONE;

@@ -23,7 +23,7 @@ test_normal(void)
 	int			a = scan_add(pool, table, N, 20, 3, 19, 0);
 	int			b;
 	CScanAction act;
-	int			slot = chunk_put(pool, table, 4, 0);
+	int			slot = chunk_put(pool, 4, 0);
 
 	is_int(use_next(pool, a, 10), CSCAN_NO_CHUNK, "normal: only the next chunk is of use, not one further on");
 	ok(!cscan_pool_can_use(pool, slot, a), "normal: which is no reason to wake it");
@@ -65,13 +65,13 @@ test_attach(void)
 	int			s;
 
 	is_int(pool->scans[big].position, 0, "attach: alone it begins at its first chunk");
-	pool->scans[big].position = 12;
+	cscan_pool_set_position(pool, big, 12);
 	for (uint32_t c = 0; c <= 12; c++)
 		cscan_pool_unwant(pool, big, c);
-	pool->scans[small].position = 30;
+	cscan_pool_set_position(pool, small, 30);
 	for (uint32_t c = 0; c <= 30; c++)
 		cscan_pool_unwant(pool, small, c);
-	pool->scans[relevant].position = 5;
+	cscan_pool_set_position(pool, relevant, 5);
 
 	s = scan_add(pool, table, A, 40, 0, 39, 0);
 	is_int(pool->scans[s].position, 12, "attach: begins where the one with the largest remaining overlap is");
@@ -105,10 +105,10 @@ test_attach(void)
 	/* It goes round. */
 	big = scan_add(pool, table, A, 4, 0, 3, 0);
 	cscan_pool_unwant(pool, big, 0);
-	pool->scans[big].position = 2;
+	cscan_pool_set_position(pool, big, 2);
 	s = scan_add(pool, table, A, 4, 0, 3, 0);
 	for (uint32_t c = 0; c < 4; c++)
-		chunk_put(pool, table, c, c);
+		chunk_put(pool, c, c);
 	is_int(use_next(pool, s, 1), 2, "attach: from there on");
 	is_int(use_next(pool, s, 1), 3, "attach: to the end");
 	is_int(use_next(pool, s, 1), 0, "attach: around");
@@ -155,15 +155,19 @@ test_elevator(void)
 	use_next(pool, fast, 18);
 	beside = scan_add(pool, other, E, 10, 7, 9, 19);
 	use_next(pool, beside, 19);
-	is_int(decide(pool, 20).table, table, "elevator: the longest waiting table first");
-	is_int(pool->tables[table].elevator, 7, "elevator: one cursor for each table");
-	is_int(pool->tables[other].elevator, 0, "elevator: the other one's has not moved");
+	is_int(decide(pool, 20).space, table, "elevator: the longest waiting table first");
+	cscan_pool_unregister(pool, slow);
+	cscan_pool_unregister(pool, fast);
+	is_int(load_one(pool, 21), chunk_of(pool, other, 7), "elevator: one cursor for each table, the other one's has not moved");
+	cscan_pool_unregister(pool, beside);
+	scan_ranges(pool, table, E, 10, (CScanRange[]) {{0, 1}, {7, 10}}, 2, 22);
+	is_int(load_one(pool, 23), 7, "elevator: and this one's has");
 	pool_free(pool);
 
 	pool = pool_create(8, 8, 8);
 	table = table_add(pool, 1);
 	scan_add(pool, table, E, 10, 2, 9, 0);
-	pool->tables[table].elevator = 8;
+	cscan_pool_set_cursor(pool, table, 8);
 	is_int(load_one(pool, 1), 8, "elevator: on from where it is");
 	is_int(load_one(pool, 1), 9, "elevator: to the end");
 	use_next(pool, 0, 1);
@@ -184,7 +188,7 @@ test_sweep_moves(void)
 	is_int(load_one(pool, 1), 0, "elevator: chunk 0 is loaded");
 	use_next(pool, 0, 1);
 	use_next(pool, 0, 1);
-	cscan_pool_drop(pool, cscan_pool_find(pool, table, 0));
+	cscan_pool_drop(pool, cscan_pool_find(pool, 0));
 	again = scan_add(pool, table, E, 10, 0, 0, 2);
 	cscan_pool_choose(pool, again, CSCAN_NONE, 2);
 	is_int(load_one(pool, 3), 1, "elevator: who wants it again waits for the next sweep");

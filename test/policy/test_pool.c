@@ -44,26 +44,106 @@ test_registering(void)
 	int			b;
 	int			c;
 
-	is_int(pool->scans[a].nchunks, 3, "a part of a chunk is a chunk");
-	is_int(pool->scans[a].needed, 3, "all of them are wanted");
+	is_int(pool->scans[a].nwanted, 3, "a part of a chunk is a chunk; all of them are wanted");
+	is_int((int64_t) pool->scans[a].needed, 9, "and all of their blocks");
 	cscan_pool_unwant(pool, a, 1);
 	cscan_pool_unwant(pool, a, 1);
-	is_int(pool->scans[a].needed, 2, "unless taken out, which counts once");
+	is_int(pool->scans[a].nwanted, 2, "unless taken out, which counts once");
+	is_int((int64_t) pool->scans[a].needed, 5, "with its blocks");
 	ok(!cscan_pool_wants(pool, a, 1) && !cscan_pool_wants(pool, a, 3), "that one is not, nor one past the end");
 	is_int(cscan_pool_next_wanted(pool, a, 1), 2, "the next wanted one");
 	is_int(cscan_pool_next_wanted(pool, a, 3), 0, "goes round");
+	cscan_pool_unwant(pool, a, 2);
+	is_int((int64_t) pool->scans[a].needed, 4, "of a part of a chunk only its blocks count");
 	b = scan_all(pool, table, R, 4 * 128, 5);
-	is_int(pool->scans[b].nchunks, 128, "whole words of the map");
+	is_int(pool->scans[b].nwanted, 128, "whole words of the map");
 	ok(cscan_pool_wants(pool, b, 127) && !cscan_pool_wants(pool, b, 128), "up to the last one");
-	is_int(pool->tables[table].nblocks, 512, "the table is as long as its longest scan says");
+	is_int(pool->spaces[table].extent, 512, "the table is as long as its longest scan says");
 	c = scan_all(pool, table, R, 0, 5);
 	is_int(cscan_pool_choose(pool, c, CSCAN_NONE, 6), CSCAN_NONE, "an empty scan gets nothing");
 	ok(!pool->scans[c].blocked, "and has finished at once");
 	is_int(scan_all(pool, table, R, 9, 5), CSCAN_NONE, "no room for a fourth");
 	cscan_pool_unregister(pool, b);
-	is_int(pool->tables[table].nblocks, 9, "the longest scan has gone");
+	is_int(pool->spaces[table].extent, 512, "the longest scan has gone: the table stays as long");
 	is_int(scan_all(pool, table, R, 9, 5), b, "so there is room");
+	is_int(pool->spaces[table].nscans, 3, "for a third scan");
+	for (int i = 0; i < 3; i++)
+		cscan_pool_unregister(pool, i);
+	is_int(pool->spaces[table].nscans, 0, "all have gone");
+	a = scan_all(pool, table, R, 9, 6);
+	is_int(pool->spaces[table].extent, 9, "the next one's table is as long as it says");
 	ok(pool_check(pool) == NULL, "the pool is sound");
+	pool_free(pool);
+}
+
+/* Announcing, resting, and starting anew. */
+static void
+test_life(void)
+{
+	CScanPool  *pool = pool_create(3, 16, 64);
+	int			table = table_add(pool, 4);
+	int			a = cscan_pool_register(pool, R, 5);
+	int			b;
+	CScanRange	range = {4, 10};
+
+	ok(pool->scans[a].used && !pool->scans[a].started, "registered, but not started");
+	is_int(pool->scans[a].since, 5, "since it registered");
+	is_int(pool->spaces[table].nscans, 0, "it is no table's scan yet");
+	announce_all(pool, a, table, 20);
+	is_int(pool->spaces[table].nscans, 1, "it has announced its interest: it is one of the table's");
+	is_int(pool->spaces[table].extent, 20, "which is as long as it says");
+	is_int(cscan_pool_scan_of(pool, table, 0), a, "it is its first one");
+	is_int(cscan_pool_running(pool), 0, "but it does not count");
+	is_int(cscan_pool_interested(pool, 2), 0, "nor is it interested in a chunk");
+	is_int(decide(pool, 6).kind, CSCAN_ACT_NOTHING, "nothing is loaded for it");
+	ok(pool_check(pool) == NULL, "the pool is sound while it announces");
+	chunk_put(pool, 4, 6);
+	is_int(pool->scans[a].available, 0, "nor does what is loaded now count");
+	ok(pool_check(pool) == NULL, "the pool is sound then");
+	cscan_pool_start(pool, a, 7);
+	is_int(pool->scans[a].ready, 1, "until it starts");
+	cscan_pool_drop(pool, cscan_pool_find(pool, 4));
+	is_int(pool->scans[a].since, 7, "it starts: since then");
+	is_int(pool->scans[a].nwanted, 5, "with five chunks");
+	is_int(cscan_pool_running(pool), 1, "it counts");
+	is_int(load_one(pool, 8), 0, "and is served");
+	is_int(use_next(pool, a, 9), 0, "as here");
+	is_int(pool->slots[pool->scans[a].in_use].users, 1, "it uses a chunk");
+
+	cscan_pool_rest(pool, a, 20);
+	ok(pool->scans[a].used && !pool->scans[a].started, "at rest it is there, but not started");
+	is_int(pool->scans[a].nwanted, 0, "it wants no chunk");
+	is_int((int64_t) pool->scans[a].needed, 0, "and no block");
+	is_int(pool->scans[a].in_use, CSCAN_NONE, "it has given back its chunk");
+	is_int(pool->slots[cscan_pool_find(pool, 0)].users, 0, "which nobody uses");
+	is_int(pool->scans[a].since, 20, "since it rests");
+	is_int(pool->spaces[table].nscans, 1, "it stays one of the table's");
+	is_int(cscan_pool_running(pool), 0, "it does not count");
+	ok(pool_check(pool) == NULL, "the pool is sound while it rests");
+
+	cscan_pool_announce(pool, a, table, 24, &range, 1);
+	is_int(pool->spaces[table].nscans, 1, "announcing again it is not another one");
+	is_int(pool->spaces[table].extent, 24, "the table has grown meanwhile");
+	cscan_pool_start(pool, a, 30);
+	is_int(pool->scans[a].nwanted, 2, "now it wants two chunks");
+	is_int((int64_t) pool->scans[a].needed, 6, "of six blocks");
+	is_int(pool->scans[a].since, 30, "since it started again");
+	is_int(use_next(pool, a, 31), CSCAN_NO_CHUNK, "it waits");
+	ok(pool->scans[a].blocked && pool->scans[a].waiting, "it is blocked");
+	cscan_pool_rest(pool, a, 40);
+	ok(!pool->scans[a].blocked && !pool->scans[a].waiting, "at rest it is not");
+	is_int(decide(pool, 41).kind, CSCAN_ACT_NOTHING, "nor is it served");
+
+	b = scan_all(pool, table, R, 20, 50);
+	ok(pool_check(pool) == NULL, "another one beside it");
+	cscan_pool_unregister(pool, a);
+	is_int(pool->spaces[table].nscans, 1, "the one at rest goes");
+	is_int(cscan_pool_scan_of(pool, table, 0), b, "the other stays");
+	a = cscan_pool_register(pool, R, 60);
+	announce_all(pool, a, table, 20);
+	cscan_pool_unregister(pool, a);
+	is_int(pool->spaces[table].nscans, 1, "one that has not started may go, too");
+	ok(pool_check(pool) == NULL, "the pool is sound after all that");
 	pool_free(pool);
 }
 
@@ -137,13 +217,13 @@ test_cached(void)
 	int			b = scan_add(pool, table, R, 4, 0, 0, 0);
 	int			cached = decide(pool, 0).slot;
 	int			read = decide(pool, 0).slot;
-	double		load_time;
+	double		block_time;
 
-	load_time = pool->state->load_time;
+	block_time = pool->state->block_time;
 	cscan_pool_loaded(pool, cached, 1, 0, false, true);
-	ok(pool->state->load_time == load_time, "cached: its time does not count");
-	cscan_pool_loaded(pool, read, 1, (uint64_t) load_time + 800, false, false);
-	is_double(pool->state->load_time, load_time + 100, "read: a moving average, by one eighth");
+	ok(pool->state->block_time == block_time, "cached: its time does not count");
+	cscan_pool_loaded(pool, read, 1, (uint64_t) block_time + 800, false, false);
+	is_double(pool->state->block_time, block_time + 100, "read: a moving average, by one eighth");
 	use_next(pool, a, 2);
 	use_next(pool, a, 3);
 	use_next(pool, a, 4);
@@ -176,13 +256,13 @@ test_take(CScanPolicyId policy, const char *name)
 	uint32_t	chunk;
 
 	cscan_pool_choose(pool, a, CSCAN_NONE, 1);
-	chunk_put(pool, table, 1, 2);
-	chunk_begin(pool, table, 2, 2);
+	chunk_put(pool, 1, 2);
+	chunk_begin(pool, 2, 2);
 	ok(cscan_pool_take(pool, a, CSCAN_NONE, 9, &chunk), "%s, take: there is one", name);
 	is_int(chunk, 3, "%s, take: rather one that is not there nor in flight", name);
 	ok(!pool->scans[a].blocked, "%s, take: it is blocked no more", name);
 	is_int(pool->scans[a].since, 9, "%s, take: since then", name);
-	is_int(pool->scans[a].needed, 2, "%s, take: it is needed no more", name);
+	is_int(pool->scans[a].nwanted, 2, "%s, take: it is needed no more", name);
 	ok(cscan_pool_take(pool, a, CSCAN_NONE, 10, &chunk) && chunk == 1, "%s, take: then in order, going round", name);
 	ok(cscan_pool_take(pool, a, CSCAN_NONE, 11, &chunk) && chunk == 2, "%s, take: to the last", name);
 	ok(!cscan_pool_take(pool, a, CSCAN_NONE, 12, &chunk), "%s, take: then none", name);
@@ -204,7 +284,7 @@ test_stalled(void)
 	b = scan_add(pool, table, R, 20, 10, 19, 2);
 	cscan_pool_choose(pool, b, CSCAN_NONE, 2);
 	cscan_pool_set_stalled(pool, idle, true);
-	is_int(cscan_pool_interested(pool, table, 2), 0, "stalled: not interested");
+	is_int(cscan_pool_interested(pool, 2), 0, "stalled: not interested");
 	ok(!cscan_pool_in_use(pool, pool->scans[idle].in_use), "stalled: does not use its chunk");
 	cscan_pool_decide(pool, 3, &act);
 	is_int(act.kind, CSCAN_ACT_EVICT, "stalled: what it holds");
@@ -214,7 +294,7 @@ test_stalled(void)
 	cscan_pool_decide(pool, 3, &act);
 	is_int(act.kind, CSCAN_ACT_EVICT, "stalled: all of it may go");
 	is_int(pool->scans[idle].in_use, CSCAN_NONE, "stalled: it goes on without");
-	is_int(pool->scans[idle].needed, 3, "stalled: its chunk was handed out once");
+	is_int(pool->scans[idle].nwanted, 3, "stalled: its chunk was handed out once");
 	use_next(pool, idle, 4);
 	ok(!pool->scans[idle].stalled, "stalled: until it next asks for a chunk");
 	pool_free(pool);
@@ -228,25 +308,28 @@ test_two_tables(void)
 	int			large = table_add(pool, 4);
 	int			a = scan_add(pool, small, R, 20, 0, 9, 0);
 	int			b = scan_add(pool, large, R, 20, 0, 1, 0);
+	uint32_t	first = pool->spaces[large].first_chunk;
 	CScanAction act;
 
+	is_int(first, TABLE_CHUNKS, "two tables: the chunks of the other are numbered behind those of one");
 	act = decide(pool, 0);
-	is_int(act.table, large, "two tables: the most relevant scan wins across them");
+	is_int(act.space, large, "two tables: the most relevant scan wins across them");
+	is_int(first_run(&act).first, 0, "two tables: its first block");
 	cscan_pool_loaded(pool, act.slot, 0, 0, false, false);
 	act = decide(pool, 0);
-	is_int(act.table, large, "two tables: as long as it is starved");
+	is_int(act.space, large, "two tables: as long as it is starved");
 	cscan_pool_loaded(pool, act.slot, 0, 0, false, false);
 	cscan_pool_choose(pool, a, CSCAN_NONE, 1);
 	is_int(decide(pool, 1).kind, CSCAN_ACT_LOAD, "two tables: the other's turn");
-	ok(cscan_pool_find(pool, small, 0) != CSCAN_NONE, "two tables: chunk 0 of one");
-	is_int(cscan_pool_find(pool, large, 0), CSCAN_NONE, "two tables: is not chunk 0 of the other, which went");
+	ok(cscan_pool_find(pool, 0) != CSCAN_NONE, "two tables: chunk 0 of one");
+	is_int(cscan_pool_find(pool, first), CSCAN_NONE, "two tables: is not chunk 0 of the other, which went");
 	ok(pool_check(pool) == NULL, "two tables: one budget for both");
 	cscan_pool_unregister(pool, b);
-	cscan_pool_remove_table(pool, large);
+	cscan_pool_remove_space(pool, large);
 	is_int(pool->state->total, 2, "a table that goes takes its chunks with it");
 	ok(pool_check(pool) == NULL, "the pool is sound");
-	is_int(cscan_pool_add_table(pool, 1), large, "its place is free");
-	ok(!pool->tables[large].loadable, "a new table may not be loaded from yet");
+	is_int(cscan_pool_add_space(pool, 1, 10, 0), large, "its place is free");
+	is_int(pool->spaces[large].access, CSCAN_ACCESS_UNKNOWN, "a new table may not be loaded from yet");
 	pool_free(pool);
 }
 
@@ -260,7 +343,7 @@ test_budget(void)
 	int			evicted = 0;
 
 	for (uint32_t c = 0; c < 8; c++)
-		chunk_put(pool, table, c, c);
+		chunk_put(pool, c, c);
 	scan_add(pool, table, R, 20, 10, 19, 9);
 	cscan_pool_set_limits(pool, 4, 4);
 	for (;;)
@@ -283,6 +366,7 @@ test_pool(void)
 {
 	test_chunk_blocks();
 	test_registering();
+	test_life();
 	test_partial(13, "grown");
 	test_partial(16, "grown to the full");
 	test_partial(40, "grown by chunks");

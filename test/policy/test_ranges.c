@@ -19,23 +19,13 @@
 
 #define COUNT(array)	((uint32_t) (sizeof(array) / sizeof((array)[0])))
 
-/* A scan of ranges, started. */
-static int
-scan_ranges(CScanPool *pool, int table, uint32_t nblocks, const CScanRange *ranges, uint32_t nranges)
-{
-	int			scan = cscan_pool_register(pool, table, R, nblocks, ranges, nranges, 0);
-
-	cscan_pool_start(pool, scan);
-	return scan;
-}
-
 /* A scan of one range. */
 static int
 scan_range(CScanPool *pool, int table, uint32_t nblocks, uint32_t first, uint32_t end)
 {
 	CScanRange	range = {first, end};
 
-	return scan_ranges(pool, table, nblocks, &range, 1);
+	return scan_ranges(pool, table, R, nblocks, &range, 1, 0);
 }
 
 static bool
@@ -58,7 +48,7 @@ count_pieces(const CScanPieces *pieces)
 static void
 runs_are(const CScanAction *act, const CScanRange *expected, uint32_t n, const char *what)
 {
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 	uint32_t	i = 0;
 	uint32_t	sum = 0;
 	bool		same = act->kind == CSCAN_ACT_LOAD;
@@ -90,10 +80,12 @@ finish(CScanPool *pool, const CScanAction *act, uint64_t now)
  * ------------------------------------------------------------------ */
 
 static void
-wants_chunks(const CScanPool *pool, int scan, const char *expected, const char *what)
+wants_chunks(const CScanPool *pool, int scan, uint32_t nblocks, const CScanRange *ranges, uint32_t nranges,
+			 const char *expected, const char *what)
 {
-	bool		same = pool->scans[scan].nchunks == strlen(expected);
+	bool		same = cscan_space_chunks_for(8, nblocks) == strlen(expected);
 	uint32_t	n = 0;
+	uint32_t	blocks = 0;
 
 	for (uint32_t c = 0; expected[c] != '\0' && same; c++)
 	{
@@ -101,7 +93,10 @@ wants_chunks(const CScanPool *pool, int scan, const char *expected, const char *
 		n += expected[c] == '1';
 	}
 	same &= !cscan_pool_wants(pool, scan, (uint32_t) strlen(expected));
-	ok(same && pool->scans[scan].needed == n, "%s: chunks %s", what, expected);
+	for (uint32_t r = 0; r < nranges; r++)
+		blocks += ranges[r].end - ranges[r].first;
+	ok(same && pool->scans[scan].nwanted == n && pool->scans[scan].needed == blocks,
+	   "%s: chunks %s", what, expected);
 }
 
 static void
@@ -111,8 +106,10 @@ test_chunks(void)
 	int			table = table_add(pool, 8);
 
 #define CHUNKS(nblocks, expected, what, ...) \
-	wants_chunks(pool, scan_ranges(pool, table, nblocks, (const CScanRange[]) {__VA_ARGS__}, \
-				 COUNT(((const CScanRange[]) {__VA_ARGS__}))), expected, what)
+	wants_chunks(pool, scan_ranges(pool, table, R, nblocks, (const CScanRange[]) {__VA_ARGS__}, \
+				 COUNT(((const CScanRange[]) {__VA_ARGS__})), 0), \
+				 nblocks, (const CScanRange[]) {__VA_ARGS__}, \
+				 COUNT(((const CScanRange[]) {__VA_ARGS__})), expected, what)
 
 	CHUNKS(64, "10101000", "one range in each", {0, 8}, {17, 19}, {39, 40});
 	CHUNKS(64, "01000000", "two ranges in one", {8, 9}, {15, 16});
@@ -126,9 +123,9 @@ test_chunks(void)
 	CHUNKS(64, "11111111", "all", {0, 64});
 	ok(pool_check(pool) == NULL, "the pool is sound");
 	{
-		int			none = scan_ranges(pool, table, 64, &(CScanRange) {0, 0}, 0);
+		int			none = scan_ranges(pool, table, R, 64, &(CScanRange) {0, 0}, 0, 0);
 
-		is_int(pool->scans[none].needed, 0, "no range at all");
+		is_int(pool->scans[none].nwanted, 0, "no range at all");
 		is_int(cscan_pool_choose(pool, none, CSCAN_NONE, 1), CSCAN_NONE, "no range: nothing to be had");
 		ok(!pool->scans[none].blocked, "no range: and nothing to wait for");
 	}
@@ -143,29 +140,29 @@ test_pieces(void)
 	int			table = table_add(pool, 16);
 	CScanRange	a_wants[] = {{0, 2}, {14, 17}, {30, 32}};
 	CScanRange	b_wants[] = {{1, 4}, {9, 10}};
-	int			a = scan_ranges(pool, table, 40, a_wants, COUNT(a_wants));
+	int			a = scan_ranges(pool, table, R, 40, a_wants, COUNT(a_wants), 0);
 	int			b;
 	int			c;
-	CScanPieces pieces = cscan_pool_pieces_wanted(pool, table, 0);
+	CScanPieces pieces = cscan_pool_pieces_wanted(pool, 0);
 
-	is_int(pool->tables[table].piece_blocks, 1, "a piece is a block");
+	is_int(pool->spaces[table].piece_blocks, 1, "a piece is a block");
 	is_int((int64_t) pieces.word[0], 0xc003, "pieces of one scan");
-	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 1).word[0], 0xc001, "pieces of the next chunk");
+	is_int((int64_t) cscan_pool_pieces_wanted(pool, 1).word[0], 0xc001, "pieces of the next chunk");
 	is_int(count_pieces(&pieces), 4, "none beyond the chunk");
-	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 2).word[0], 0, "none of a chunk that nobody wants");
-	b = scan_ranges(pool, table, 40, b_wants, COUNT(b_wants));
-	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 0).word[0], 0xc20f, "pieces of two scans");
+	is_int((int64_t) cscan_pool_pieces_wanted(pool, 2).word[0], 0, "none of a chunk that nobody wants");
+	b = scan_ranges(pool, table, R, 40, b_wants, COUNT(b_wants), 0);
+	is_int((int64_t) cscan_pool_pieces_wanted(pool, 0).word[0], 0xc20f, "pieces of two scans");
 	cscan_pool_set_stalled(pool, a, true);
-	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 0).word[0], 0x020e, "pieces: not of one that is stalled");
+	is_int((int64_t) cscan_pool_pieces_wanted(pool, 0).word[0], 0x020e, "pieces: not of one that is stalled");
 	cscan_pool_set_stalled(pool, a, false);
 	cscan_pool_unwant(pool, b, 0);
-	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 0).word[0], 0xc003, "pieces: nor of one that has had the chunk");
+	is_int((int64_t) cscan_pool_pieces_wanted(pool, 0).word[0], 0xc003, "pieces: nor of one that has had the chunk");
 	c = scan_range(pool, table, 39, 32, 39);
-	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 2).word[0], 0x7f, "pieces of a chunk at the end");
+	is_int((int64_t) cscan_pool_pieces_wanted(pool, 2).word[0], 0x7f, "pieces of a chunk at the end");
 	cscan_pool_unregister(pool, c);
-	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 2).word[0], 0, "pieces: not of one that has left");
+	is_int((int64_t) cscan_pool_pieces_wanted(pool, 2).word[0], 0, "pieces: not of one that has left");
 	c = scan_range(pool, table_add(pool, 16), 40, 0, 40);
-	is_int((int64_t) cscan_pool_pieces_wanted(pool, table, 0).word[0], 0xc003, "pieces: nor of one of another table");
+	is_int((int64_t) cscan_pool_pieces_wanted(pool, 0).word[0], 0xc003, "pieces: nor of one of another table");
 	pool_free(pool);
 }
 
@@ -179,7 +176,7 @@ test_loads(void)
 	CScanPool  *pool = pool_create(8, 16, 64);
 	int			table = table_add(pool, 8);
 	CScanRange	ranges[] = {{1, 3}, {6, 8}, {8, 10}, {16, 17}, {26, 27}};
-	int			scan = scan_ranges(pool, table, 27, ranges, COUNT(ranges));
+	int			scan = scan_ranges(pool, table, R, 27, ranges, COUNT(ranges), 0);
 	CScanAction act = decide(pool, 0);
 
 	RUNS_ARE(&act, "two runs, up to the chunk's end", {1, 3}, {6, 8});
@@ -208,8 +205,8 @@ test_loads_together(void)
 {
 	CScanPool  *pool = pool_create(8, 16, 64);
 	int			table = table_add(pool, 8);
-	int			a = scan_ranges(pool, table, 16, (CScanRange[]) {{0, 2}, {2, 3}, {8, 16}}, 3);
-	int			b = scan_ranges(pool, table, 16, (CScanRange[]) {{5, 7}, {8, 16}}, 2);
+	int			a = scan_ranges(pool, table, R, 16, (CScanRange[]) {{0, 2}, {2, 3}, {8, 16}}, 3, 0);
+	int			b = scan_ranges(pool, table, R, 16, (CScanRange[]) {{5, 7}, {8, 16}}, 2, 0);
 	int			stalled = scan_range(pool, table, 16, 3, 5);
 	CScanAction act;
 
@@ -246,7 +243,7 @@ test_top_up(void)
 
 	finish(pool, &first, 1);
 	is_int(use_next(pool, a, 2), 0, "top-up: one reads it");
-	b = scan_ranges(pool, table, 32, (CScanRange[]) {{2, 6}, {12, 16}}, 2);
+	b = scan_ranges(pool, table, R, 32, (CScanRange[]) {{2, 6}, {12, 16}}, 2, 0);
 	act = decide(pool, 3);
 	is_int(act.slot, first.slot, "top-up: the same slot");
 	RUNS_ARE(&act, "top-up: only what is missing", {4, 6}, {12, 16});
@@ -318,7 +315,7 @@ test_reload(void)
 	ok(cscan_pool_ready_for(pool, slot, a), "reload: ready for one that wants a part of it");
 	is_int(use_next(pool, a, 3), 0, "reload: which has it");
 
-	b = scan_ranges(pool, table, 32, (CScanRange[]) {{2, 6}, {15, 16}}, 2);
+	b = scan_ranges(pool, table, R, 32, (CScanRange[]) {{2, 6}, {15, 16}}, 2, 0);
 	act = decide(pool, 4);
 	is_int(act.slot, slot, "reload: the same slot");
 	RUNS_ARE(&act, "reload: what was there, and more", {0, 6}, {15, 16});
@@ -341,25 +338,21 @@ test_reload(void)
 }
 
 /*
- * The scan that saw most of the table has left; then what is loaded anew is less
- * than what the slot had.
+ * All scans have left, and the next one sees less of the table; then what is
+ * loaded anew is less than what the slot had.
  */
 static void
 test_reload_shorter(void)
 {
 	CScanPool  *pool = pool_create(8, 16, 64);
 	int			table = table_add(pool, 16);
-	int			a = scan_range(pool, table, 14, 0, 10);
-	int			stays = scan_range(pool, table, 12, 0, 2);
+	int			a = scan_range(pool, table, 14, 10, 14);
 	int			b;
 	int			c;
 	int			slot;
 	CScanAction act;
 
 	cscan_pool_set_limits(pool, pool->state->budget, 128);
-	cscan_pool_unwant(pool, stays, 0);
-	cscan_pool_unregister(pool, a);
-	a = scan_range(pool, table, 14, 10, 14);
 	act = decide(pool, 0);
 	RUNS_ARE(&act, "shorter: at first up to the end", {10, 14});
 	finish(pool, &act, 0);
@@ -401,7 +394,7 @@ test_budget(void)
 		ranges[i].first = 8 * i + i;
 		ranges[i].end = ranges[i].first + 1;
 	}
-	scan = scan_ranges(pool, table, 64, ranges, 8);
+	scan = scan_ranges(pool, table, R, 64, ranges, 8, 0);
 	for (uint32_t c = 0; c < 8; c++)
 	{
 		/* One process more needs one chunk more. */
@@ -450,7 +443,7 @@ test_sample(void)
 	CScanPool  *pool = pool_create(8, 16, 1024);
 	int			table = table_add(pool, 32);
 	int			all = scan_range(pool, table, 80, 0, 80);
-	int			some = scan_ranges(pool, table, 80, (CScanRange[]) {{3, 5}, {8, 9}, {30, 35}, {63, 64}}, 4);
+	int			some = scan_ranges(pool, table, R, 80, (CScanRange[]) {{3, 5}, {8, 9}, {30, 35}, {63, 64}}, 4, 0);
 	uint32_t	blocks[64];
 
 	SAMPLE_IS(all, 0, 2, "the ends", 0, 31);
@@ -483,34 +476,34 @@ test_large_chunks(void)
 	CScanPieces pieces;
 	CScanAction act;
 
-	is_int(pool->tables[t512].piece_blocks, 1, "large: 512 blocks are 512 pieces");
-	is_int(pool->tables[t513].piece_blocks, 2, "large: of 513, two are a piece");
-	is_int(pool->tables[t1300].piece_blocks, 3, "large: of 1300, three");
+	is_int(pool->spaces[t512].piece_blocks, 1, "large: 512 blocks are 512 pieces");
+	is_int(pool->spaces[t513].piece_blocks, 2, "large: of 513, two are a piece");
+	is_int(pool->spaces[t1300].piece_blocks, 3, "large: of 1300, three");
 
 	scan = scan_range(pool, t512, 512, 0, 512);
 	act = decide(pool, 0);
 	RUNS_ARE(&act, "large: all of 512", {0, 512});
 	cscan_pool_unregister(pool, scan);
-	cscan_pool_remove_table(pool, t512);
+	cscan_pool_remove_space(pool, t512);
 
-	scan = scan_ranges(pool, t513, 1026, (CScanRange[]) {{3, 4}, {512, 514}}, 2);
-	pieces = cscan_pool_pieces_wanted(pool, t513, 0);
+	scan = scan_ranges(pool, t513, R, 1026, (CScanRange[]) {{3, 4}, {512, 514}}, 2, 0);
+	pieces = cscan_pool_pieces_wanted(pool, chunk_of(pool, t513, 0));
 	ok(has_piece(&pieces, 1) && has_piece(&pieces, 256) && count_pieces(&pieces) == 2, "large: the pieces with its blocks");
 	act = decide(pool, 0);
 	RUNS_ARE(&act, "large: whole pieces, but not beyond the chunk", {2, 4}, {512, 513});
 	finish(pool, &act, 0);
-	is_int(use_next(pool, scan, 1), 0, "large: ready");
+	is_int(use_next(pool, scan, 1), chunk_of(pool, t513, 0), "large: ready");
 	act = decide(pool, 1);
 	RUNS_ARE(&act, "large: pieces count from the chunk's beginning", {513, 515});
 	cscan_pool_unregister(pool, scan);
-	cscan_pool_remove_table(pool, t513);
+	cscan_pool_remove_space(pool, t513);
 
-	scan = scan_ranges(pool, t1300, 1304, (CScanRange[]) {{0, 4}, {7, 8}, {1299, 1304}}, 3);
+	scan = scan_ranges(pool, t1300, R, 1304, (CScanRange[]) {{0, 4}, {7, 8}, {1299, 1304}}, 3, 0);
 	act = decide(pool, 0);
 	RUNS_ARE(&act, "large: three blocks a piece", {0, 9}, {1299, 1300});
 	finish(pool, &act, 0);
 	ok(cscan_pool_ready_for(pool, act.slot, scan), "large: ready");
-	is_int(use_next(pool, scan, 1), 0, "large: handed out");
+	is_int(use_next(pool, scan, 1), chunk_of(pool, t1300, 0), "large: handed out");
 	act = decide(pool, 1);
 	RUNS_ARE(&act, "large: the table's end", {1300, 1304});
 	finish(pool, &act, 1);
@@ -547,7 +540,7 @@ test_grown_beside(void)
 {
 	CScanPool  *pool = pool_create(4, 4, 4096);
 	int			table = table_add(pool, 1024);	/* of pieces of two blocks */
-	int			a = scan_range(pool, table, 101, 0, 101);
+	int			a = scan_ranges(pool, table, R, 101, (CScanRange[]) {{0, 50}, {50, 101}}, 2, 0);
 	CScanAction act = decide(pool, 0);
 	int			slot = act.slot;
 	int			b;
@@ -583,15 +576,13 @@ test_many_ranges(void)
 		ranges[i].end = 4 * i + 3;
 	}
 	for (int i = 0; i < 2; i++)
-		scans[i] = cscan_pool_register(pool, table, N, 4 * CSCAN_MAX_RANGES, ranges, CSCAN_MAX_RANGES, 0);
-	cscan_pool_start(pool, scans[0]);
-	cscan_pool_start(pool, scans[1]);
-	is_int(pool->scans[scans[0]].needed, CSCAN_MAX_RANGES * 4 / 64, "many ranges: in so many chunks");
+		scans[i] = scan_ranges(pool, table, N, 4 * CSCAN_MAX_RANGES, ranges, CSCAN_MAX_RANGES, 0);
+	is_int(pool->scans[scans[0]].nwanted, CSCAN_MAX_RANGES * 4 / 64, "many ranges: in so many chunks");
 	for (uint64_t now = 1; (chunk = use_next(pool, scans[0], now)) != CSCAN_NO_CHUNK ||
-		 pool->scans[scans[0]].needed > 0; now++)
+		 pool->scans[scans[0]].nwanted > 0; now++)
 	{
 		CScanAction act;
-		CScanRange	run = {0, 0};
+		CScanRun	run = {0, 0, 0};
 
 		if (chunk != CSCAN_NO_CHUNK)
 		{
@@ -608,7 +599,7 @@ test_many_ranges(void)
 	}
 	ok(right, "many ranges: each load brings those of its chunk");
 	is_int(chunks, CSCAN_MAX_RANGES * 4 / 64, "many ranges: all chunks were handed out");
-	is_int(pool->scans[scans[1]].needed, CSCAN_MAX_RANGES * 4 / 64, "many ranges: and of the other one none");
+	is_int(pool->scans[scans[1]].nwanted, CSCAN_MAX_RANGES * 4 / 64, "many ranges: and of the other one none");
 	pool_free(pool);
 }
 
@@ -669,16 +660,26 @@ piece_wanted(const CScanPool *pool, const Plain *plain, uint32_t chunk, uint32_t
 	return false;
 }
 
+static uint32_t
+blocks_wanted(const Plain *plain, int s)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t b = 0; b < plain->nblocks; b++)
+		n += plain->wants[s][b];
+	return n;
+}
+
 /* Has the pool of every chunk the same opinion as the plain array? */
 static const char *
-compare(const CScanPool *pool, int table, const Plain *plain)
+compare(const CScanPool *pool, const Plain *plain)
 {
 	uint32_t	nchunks = (plain->nblocks - 1) / plain->chunk_blocks + 1;
 
 	for (uint32_t c = 0; c < nchunks; c++)
 	{
-		CScanPieces pieces = cscan_pool_pieces_wanted(pool, table, c);
-		int			slot = cscan_pool_find(pool, table, c);
+		CScanPieces pieces = cscan_pool_pieces_wanted(pool, c);
+		int			slot = cscan_pool_find(pool, c);
 		uint32_t	base = c * plain->chunk_blocks;
 
 		for (uint32_t p = 0; p < CSCAN_MAX_PIECES; p++)
@@ -740,7 +741,7 @@ one_difference(uint64_t seed, CScanPolicyId policy)
 	uint32_t	kind = random_below(&random, 4);
 	uint32_t	chunk_blocks = kind == 0 ? 513 + random_below(&random, 1200) : 1 + random_below(&random, 80);
 	CScanPool  *pool = pool_create(SCANS, 256, MAX_BLOCKS);
-	int			table = table_add(pool, chunk_blocks);
+	int			table = table_add_sized(pool, chunk_blocks, 200);
 	CScanAction flying;
 	const char *wrong = NULL;
 
@@ -748,7 +749,7 @@ one_difference(uint64_t seed, CScanPolicyId policy)
 	flying.kind = CSCAN_ACT_NOTHING;
 	cscan_pool_set_limits(pool, pool->state->budget, 2 * MAX_BLOCKS);
 	plain.chunk_blocks = chunk_blocks;
-	plain.piece_blocks = pool->tables[table].piece_blocks;
+	plain.piece_blocks = pool->spaces[table].piece_blocks;
 	plain.nblocks = 1 + random_below(&random, (chunk_blocks * 200 < MAX_BLOCKS ? chunk_blocks * 200 : MAX_BLOCKS) - 1);
 	for (int s = 0; s < SCANS; s++)
 	{
@@ -765,10 +766,11 @@ one_difference(uint64_t seed, CScanPolicyId policy)
 				any |= plain.wants[s][b];
 			needed += any;
 		}
-		plain.scan[s] = cscan_pool_register(pool, table, policy, plain.nblocks, ranges, n, 0);
-		cscan_pool_start(pool, plain.scan[s]);
-		if (pool->scans[plain.scan[s]].needed != needed)
+		plain.scan[s] = scan_ranges(pool, table, policy, plain.nblocks, ranges, n, 0);
+		if (pool->scans[plain.scan[s]].nwanted != needed)
 			wrong = "the number of chunks";
+		if (pool->scans[plain.scan[s]].needed != blocks_wanted(&plain, s))
+			wrong = "the number of blocks";
 	}
 
 	for (uint64_t now = 1; now < 600 && wrong == NULL; now++)
@@ -779,7 +781,7 @@ one_difference(uint64_t seed, CScanPolicyId policy)
 		/* One step of something. */
 		if (flying.kind == CSCAN_ACT_LOAD && random_chance(&random, 50))
 		{
-			CScanRange	run = {0, 0};
+			CScanRun	run = {0, 0, 0};
 
 			while (cscan_action_next_run(&flying, &run))
 				memset(plain.loaded + run.first, 1, run.end - run.first);
@@ -788,7 +790,7 @@ one_difference(uint64_t seed, CScanPolicyId policy)
 		}
 		else if (flying.kind != CSCAN_ACT_LOAD && random_chance(&random, 60))
 		{
-			CScanRange	run = {0, 0};
+			CScanRun	run = {0, 0, 0};
 			uint32_t	sum = 0;
 
 			flying = decide(pool, now);
@@ -826,8 +828,8 @@ one_difference(uint64_t seed, CScanPolicyId policy)
 		if (wrong == NULL)
 			wrong = compare_sample(pool, &plain, s, chunk, 1 + random_below(&random, 40));
 		if (wrong == NULL && (now < 50 || now % 20 == 0))
-			wrong = compare(pool, table, &plain);
-		if (wrong == NULL && pool->tables[table].chunk_blocks * 64 * CHECKED_WORDS >= plain.nblocks)
+			wrong = compare(pool, &plain);
+		if (wrong == NULL)
 			wrong = pool_check(pool);
 	}
 	pool_free(pool);

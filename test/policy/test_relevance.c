@@ -3,7 +3,8 @@
  * test_relevance.c
  *		Figure 3 of the paper, function by function, on pools set up by hand.
  *
- * Loads are 1000 us throughout, so that waiting times read as load units.
+ * Chunks are one block and a block takes 1000 us throughout, so that waiting times
+ * read as load units.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,6 +12,8 @@
 
 #include <math.h>
 #include <stddef.h>
+
+#include "relevance.h"
 
 #define R		CSCAN_POLICY_RELEVANCE
 #define SCANS	8
@@ -21,7 +24,7 @@ relevance_pool(int nslots)
 {
 	CScanPool  *pool = pool_create(SCANS, nslots, nslots);
 
-	cscan_pool_set_load_time(pool, 1000);
+	cscan_pool_set_block_time(pool, 1000);
 	return pool;
 }
 
@@ -53,18 +56,18 @@ test_query(void)
 	is_double(relevance_of(pool, q, 7000), -10 + 6.0 / 2, "blocked: waiting in load units / running scans");
 	cscan_pool_choose(pool, q, CSCAN_NONE, 4000);
 	is_double(relevance_of(pool, q, 7000), -7, "asking again does not begin the waiting anew");
-	cscan_pool_set_load_time(pool, 2000);
+	cscan_pool_set_block_time(pool, 2000);
 	is_double(relevance_of(pool, q, 7000), -10 + 3.0 / 2, "slower loads: fewer load units");
-	cscan_pool_set_load_time(pool, 1000);
+	cscan_pool_set_block_time(pool, 1000);
 	cscan_pool_set_stalled(pool, other, true);
 	is_double(relevance_of(pool, q, 7000), -4, "a stalled scan is not running");
 	cscan_pool_set_stalled(pool, other, false);
 
-	chunk_put(pool, table, 3, 7000);
+	chunk_put(pool, 3, 7000);
 	ok(starved(pool, q), "1 available: starved");
-	chunk_put(pool, table, 15, 7000);
+	chunk_put(pool, 15, 7000);
 	ok(starved(pool, q), "chunks that it does not want are not available");
-	slot = chunk_begin(pool, table, 4, 7000);
+	slot = chunk_begin(pool, 4, 7000);
 	ok(!starved(pool, q), "2 available, one of them in flight: not starved");
 	ok(relevance_of(pool, q, 9000) == -INFINITY, "not starved: minus infinity");
 	cscan_pool_drop(pool, slot);
@@ -72,7 +75,7 @@ test_query(void)
 	is_int(use_next(pool, q, 8000), 3, "it uses the one that is there");
 	ok(starved(pool, q), "the chunk in use is 1 available: starved");
 	is_double(relevance_of(pool, q, 9000), -9, "a scan that reads does not wait");
-	chunk_put(pool, table, 5, 9000);
+	chunk_put(pool, 5, 9000);
 	ok(!starved(pool, q), "the chunk in use and a ready one: not starved");
 	cscan_pool_set_stalled(pool, q, true);
 	ok(!starved(pool, q), "stalled: not starved");
@@ -89,25 +92,25 @@ test_functions(void)
 	int			b = scan_add(pool, table, R, 20, 5, 14, 0);
 
 	scan_add(pool, table, R, 20, 5, 19, 0);
-	is_double(cscan_relevance_use(pool, table, 0), QMAX - 1, "useRelevance: Qmax less 1 interested");
-	is_double(cscan_relevance_use(pool, table, 7), QMAX - 3, "useRelevance: Qmax less 3 interested");
-	is_double(cscan_relevance_load(pool, table, 0), 1 * QMAX + 1, "loadRelevance: 1 starved, 1 interested");
-	is_double(cscan_relevance_load(pool, table, 7), 3 * QMAX + 3, "loadRelevance: 3 starved, 3 interested");
+	is_double(cscan_relevance_use(pool, 0), QMAX - 1, "useRelevance: Qmax less 1 interested");
+	is_double(cscan_relevance_use(pool, 7), QMAX - 3, "useRelevance: Qmax less 3 interested");
+	is_double(cscan_relevance_load(pool, 0), 1 * QMAX + 1, "loadRelevance: 1 starved, 1 interested");
+	is_double(cscan_relevance_load(pool, 7), 3 * QMAX + 3, "loadRelevance: 3 starved, 3 interested");
 
 	/* a has 2 available, which is almost starved; the others have 1. */
-	chunk_put(pool, table, 1, 0);
-	chunk_put(pool, table, 8, 0);
-	is_double(cscan_relevance_load(pool, table, 7), 2 * QMAX + 3, "loadRelevance: 2 available are not starved");
-	is_double(cscan_relevance_keep(pool, table, 7), 3 * QMAX + 3, "keepRelevance: 2 available are almost starved");
-	chunk_put(pool, table, 2, 0);
-	is_double(cscan_relevance_keep(pool, table, 7), 2 * QMAX + 3, "keepRelevance: 3 available are not");
-	is_double(cscan_relevance_keep(pool, table, 1), 0 * QMAX + 1, "keepRelevance: interested alone");
-	is_double(cscan_relevance_keep(pool, table, 19), 1 * QMAX + 1, "keepRelevance: almost starved and interested");
+	chunk_put(pool, 1, 0);
+	chunk_put(pool, 8, 0);
+	is_double(cscan_relevance_load(pool, 7), 2 * QMAX + 3, "loadRelevance: 2 available are not starved");
+	is_double(cscan_relevance_keep(pool, 7), 3 * QMAX + 3, "keepRelevance: 2 available are almost starved");
+	chunk_put(pool, 2, 0);
+	is_double(cscan_relevance_keep(pool, 7), 2 * QMAX + 3, "keepRelevance: 3 available are not");
+	is_double(cscan_relevance_keep(pool, 1), 0 * QMAX + 1, "keepRelevance: interested alone");
+	is_double(cscan_relevance_keep(pool, 19), 1 * QMAX + 1, "keepRelevance: almost starved and interested");
 
 	cscan_pool_set_stalled(pool, b, true);
-	is_double(cscan_relevance_use(pool, table, 7), QMAX - 2, "useRelevance: a stalled scan is not interested");
-	is_double(cscan_relevance_load(pool, table, 7), 1 * QMAX + 2, "loadRelevance: nor starved");
-	is_double(cscan_relevance_keep(pool, table, 7), 1 * QMAX + 2, "keepRelevance: nor almost starved");
+	is_double(cscan_relevance_use(pool, 7), QMAX - 2, "useRelevance: a stalled scan is not interested");
+	is_double(cscan_relevance_load(pool, 7), 1 * QMAX + 2, "loadRelevance: nor starved");
+	is_double(cscan_relevance_keep(pool, 7), 1 * QMAX + 2, "keepRelevance: nor almost starved");
 	is_int(cscan_pool_running(pool), 2, "runningQueries leaves it out");
 	is_int(use_next(pool, a, 0), 1, "chooseAvailableChunk: 1 and 2 have fewest readers, 1 was loaded first");
 	pool_free(pool);
@@ -122,13 +125,13 @@ test_choose_available(void)
 	int			in_flight;
 
 	scan_add(pool, table, R, 20, 4, 9, 0);
-	chunk_put(pool, table, 5, 0);
-	chunk_put(pool, table, 12, 0);
-	chunk_put(pool, table, 3, 0);
-	chunk_put(pool, table, 0, 0);
-	in_flight = chunk_begin(pool, table, 1, 0);
+	chunk_put(pool, 5, 0);
+	chunk_put(pool, 12, 0);
+	chunk_put(pool, 3, 0);
+	chunk_put(pool, 0, 0);
+	in_flight = chunk_begin(pool, 1, 0);
 	is_int(use_next(pool, q, 100), 3, "what fewest others want, though loaded later; of these the first loaded");
-	is_int(pool->scans[q].needed, 9, "it is needed no more");
+	is_int(pool->scans[q].nwanted, 9, "it is needed no more");
 	is_int(pool->slots[pool->scans[q].in_use].stamp, 100, "handed out at");
 	is_int(use_next(pool, q, 200), 0, "then the other one");
 	is_int(use_next(pool, q, 300), 5, "then what others want too");
@@ -164,7 +167,7 @@ test_choose_load(void)
 	pool = relevance_pool(16);
 	table = table_add(pool, 1);
 	a = scan_add(pool, table, R, 20, 0, 19, 0);
-	pool->tables[table].cursor = 18;
+	cscan_pool_set_cursor(pool, table, 18);
 	is_int(load_one(pool, 0), 18, "a tie goes to the cursor's chunk");
 	use_next(pool, a, 0);
 	is_int(load_one(pool, 0), 19, "then to the next");
@@ -175,10 +178,10 @@ test_choose_load(void)
 	is_int(use_next(pool, b, 0), 10, "and has its chunk");
 	is_int(load_one(pool, 0), CSCAN_NO_CHUNK, "nobody is starved then");
 	use_next(pool, a, 0);
-	cscan_pool_set_loadable(pool, table, false);
+	cscan_pool_set_access(pool, table, CSCAN_ACCESS_UNKNOWN);
 	use_next(pool, a, 0);
 	is_int(load_one(pool, 0), CSCAN_NO_CHUNK, "a table may not be loadable now");
-	cscan_pool_set_loadable(pool, table, true);
+	cscan_pool_set_access(pool, table, CSCAN_ACCESS_GRANTED);
 	ok(load_one(pool, 0) != CSCAN_NO_CHUNK, "and again later");
 	pool_free(pool);
 }
@@ -194,9 +197,9 @@ test_find_slot(void)
 
 	/* user: reads 0, has 1 and 2 ready, so it is not starved. */
 	for (uint32_t c = 0; c < 3; c++)
-		chunk_put(pool, table, c, c);
+		chunk_put(pool, c, c);
 	use_next(pool, user, 10);
-	chunk_put(pool, table, 15, 20);
+	chunk_put(pool, 15, 20);
 	q = scan_add(pool, table, R, 20, 15, 17, 30);
 	cscan_pool_decide(pool, 40, &act);
 	is_int(act.kind, CSCAN_ACT_EVICT, "findFreeSlot: the pool is full");
@@ -218,10 +221,10 @@ test_find_slot_starved(void)
 	CScanAction act;
 
 	/* a starves with chunk 0 ready; 10, 11 and 12 are of use to nobody. */
-	chunk_put(pool, table, 0, 1);
-	chunk_put(pool, table, 12, 4);
-	chunk_put(pool, table, 10, 2);
-	chunk_put(pool, table, 11, 3);
+	chunk_put(pool, 0, 1);
+	chunk_put(pool, 12, 4);
+	chunk_put(pool, 10, 2);
+	chunk_put(pool, 11, 3);
 	b = scan_add(pool, table, R, 20, 15, 16, 5);
 	cscan_pool_decide(pool, 10, &act);
 	is_int(act.scan, b, "the shorter scan");
@@ -250,8 +253,8 @@ test_small_pool(void)
 	int			b = scan_add(pool, table, R, 20, 10, 12, 0);
 	CScanAction act;
 
-	chunk_put(pool, table, 0, 1);
-	chunk_put(pool, table, 1, 2);
+	chunk_put(pool, 0, 1);
+	chunk_put(pool, 1, 2);
 	cscan_pool_unwant(pool, a, 1);
 	use_next(pool, c, 3);
 	cscan_pool_unregister(pool, c);

@@ -37,13 +37,29 @@ trace(const World *world, const char *what, int a, int b)
 void
 world_begin(World *world, uint64_t seed, int max_slots, uint32_t budget)
 {
+	CScanLimits limits = {WORLD_CLIENTS, WORLD_TABLES, max_slots, MAX_HELPERS, WORLD_CHUNKS};
+
 	memset(world, 0, sizeof(*world));
 	world->random.state = seed;
-	world->pool = pool_create(WORLD_CLIENTS, max_slots, budget);
-	cscan_pool_set_load_time(world->pool, WORLD_LOAD);
+	world->pool = pool_create_limited(&limits, budget);
 	world->max_inflight = 1;
 	world->max_loads = 100000;
 	world->wrong_client = -1;
+}
+
+/* A space for a table, which it has not got. */
+static void
+add_space(World *world, int i)
+{
+	world->table[i] = cscan_pool_add_space(world->pool, world->size[i], WORLD_MAX_CHUNKS, (uint32_t) i);
+	if (world->table[i] == CSCAN_NONE)
+		abort();
+	world->first[i] = world->pool->spaces[world->table[i]].first_chunk;
+	world->decided_at[i] = NEVER;
+	memset(world->loaded[i], 0, WORLD_MAX_BLOCKS);
+	memset(world->failed + world->first[i], 0, WORLD_MAX_CHUNKS);
+	if (world->refuse_percent == 0)
+		cscan_pool_set_access(world->pool, world->table[i], CSCAN_ACCESS_GRANTED);
 }
 
 int
@@ -51,7 +67,9 @@ world_table(World *world, uint32_t chunk_blocks, uint32_t nblocks, uint32_t max_
 {
 	int			i = world->ntables++;
 
-	world->table[i] = table_add(world->pool, chunk_blocks);
+	world->size[i] = chunk_blocks;
+	if (world->largest < chunk_blocks)
+		world->largest = chunk_blocks;
 	world->nblocks[i] = nblocks;
 	world->max_blocks[i] = max_blocks;
 	world->loaded[i] = calloc(WORLD_MAX_BLOCKS, sizeof(bool));
@@ -59,6 +77,7 @@ world_table(World *world, uint32_t chunk_blocks, uint32_t nblocks, uint32_t max_
 		(max_blocks - 1) / chunk_blocks >= WORLD_MAX_CHUNKS ||
 		chunk_blocks > WORLD_MAX_CHUNK_BLOCKS)
 		abort();
+	add_space(world, i);
 	return i;
 }
 
@@ -68,15 +87,24 @@ world_client(World *world, CScanPolicyId policy, int table, uint32_t chunks, uin
 	Client	   *client = &world->clients[world->nclients++];
 
 	client->policy = policy;
-	client->table = table;
 	client->chunks = chunks;
 	client->cpu = cpu;
 	client->pause = WORLD_LOAD;
 	client->phase = CLIENT_ABSENT;
-	client->wants = calloc(WORLD_MAX_BLOCKS, sizeof(bool));
-	if (client->wants == NULL)
-		abort();
+	world_join(world, client, table);
 	return client;
+}
+
+void
+world_join(World *world, Client *client, int table)
+{
+	(void) world;
+	if (client->wants[table] != NULL)
+		return;
+	client->tables[client->ntables++] = table;
+	client->wants[table] = calloc(WORLD_MAX_BLOCKS, sizeof(bool));
+	if (client->wants[table] == NULL)
+		abort();
 }
 
 void
@@ -86,7 +114,10 @@ world_end(World *world)
 	for (int i = 0; i < world->ntables; i++)
 		free(world->loaded[i]);
 	for (int i = 0; i < world->nclients; i++)
-		free(world->clients[i].wants);
+	{
+		for (int t = 0; t < WORLD_TABLES; t++)
+			free(world->clients[i].wants[t]);
+	}
 }
 
 /* Between half of it and half as much again. */
@@ -100,19 +131,24 @@ about(World *world, uint64_t time)
  * Blocks
  * ------------------------------------------------------------------ */
 
-static uint32_t
-chunk_blocks(const World *world, int table)
-{
-	return world->pool->tables[world->table[table]].chunk_blocks;
-}
-
 /* Which of the world's tables is that of the pool? */
 static int
-table_of(const World *world, int pool_table)
+table_of(const World *world, int space)
 {
 	int			i = 0;
 
-	while (world->table[i] != pool_table)
+	while (world->table[i] != space)
+		i++;
+	return i;
+}
+
+/* Which has the chunk with that number? */
+static int
+table_of_chunk(const World *world, uint32_t chunk)
+{
+	int			i = 0;
+
+	while (chunk < world->first[i] || chunk - world->first[i] >= WORLD_MAX_CHUNKS)
 		i++;
 	return i;
 }
@@ -121,35 +157,56 @@ table_of(const World *world, int pool_table)
 static CScanRange
 blocks_of(const World *world, int table, uint32_t chunk)
 {
-	CScanRange	blocks = {chunk * chunk_blocks(world, table), (chunk + 1) * chunk_blocks(world, table)};
+	uint32_t	n = chunk - world->first[table];
+	CScanRange	blocks = {n * world->size[table], (n + 1) * world->size[table]};
 
 	if (blocks.end > world->max_blocks[table])
 		blocks.end = world->max_blocks[table];
+	if (blocks.end < blocks.first)
+		blocks.end = blocks.first;
 	return blocks;
 }
 
 /* Nothing of a chunk is there any more. */
 static void
-forget(World *world, int table, uint32_t chunk)
+forget(World *world, uint32_t chunk)
 {
+	int			table = table_of_chunk(world, chunk);
 	CScanRange	blocks = blocks_of(world, table, chunk);
 
 	memset(world->loaded[table] + blocks.first, 0, blocks.end - blocks.first);
-	world->failed[table][chunk] = false;
+	world->failed[chunk] = false;
 }
 
 /* Is all of a chunk there that a client wants? */
 static bool
 has_all(const World *world, const Client *client, uint32_t chunk)
 {
-	CScanRange	blocks = blocks_of(world, client->table, chunk);
+	int			table = table_of_chunk(world, chunk);
+	CScanRange	blocks = blocks_of(world, table, chunk);
 
 	for (uint32_t b = blocks.first; b < blocks.end; b++)
 	{
-		if (client->wants[b] && !world->loaded[client->table][b])
+		if (client->wants[table][b] && !world->loaded[table][b])
 			return false;
 	}
 	return true;
+}
+
+/* How many blocks does a client still want? */
+static uint64_t
+blocks_wanted(const World *world, const Client *client)
+{
+	uint64_t	n = 0;
+
+	for (int i = 0; i < client->ntables; i++)
+	{
+		int			t = client->tables[i];
+
+		for (uint32_t b = 0; b < world->max_blocks[t]; b++)
+			n += client->wants[t][b] && !client->had[world->first[t] + b / world->size[t]];
+	}
+	return n;
 }
 
 /*
@@ -159,7 +216,7 @@ has_all(const World *world, const Client *client, uint32_t chunk)
 static void
 find_wanted(const World *world, int table, uint32_t chunk, bool *wanted)
 {
-	uint32_t	piece = world->pool->tables[world->table[table]].piece_blocks;
+	uint32_t	piece = (world->size[table] - 1) / CSCAN_MAX_PIECES + 1;
 	CScanRange	blocks = blocks_of(world, table, chunk);
 	uint32_t	length = blocks.end - blocks.first;
 
@@ -168,13 +225,13 @@ find_wanted(const World *world, int table, uint32_t chunk, bool *wanted)
 	{
 		const Client *client = &world->clients[i];
 
-		if (client->table != table || chunk >= client->nchunks || client->had[chunk] ||
+		if (client->wants[table] == NULL || client->had[chunk] ||
 			(client->phase != CLIENT_READING && client->phase != CLIENT_BLOCKED) ||
 			world->pool->scans[client->scan].stalled)
 			continue;
 		for (uint32_t b = 0; b < length; b++)
 		{
-			if (!client->wants[blocks.first + b])
+			if (!client->wants[table][blocks.first + b])
 				continue;
 			for (uint32_t k = b - b % piece; k < b - b % piece + piece && k < length; k++)
 				wanted[k] = true;
@@ -184,17 +241,17 @@ find_wanted(const World *world, int table, uint32_t chunk, bool *wanted)
 
 /* Is that block in a piece that is there up to what was the table's end? */
 static bool
-piece_is_growing(const bool *loaded, const CScanAction *act, CScanRange blocks, uint32_t block)
+piece_is_growing(const World *world, int table, CScanRange blocks, uint32_t block)
 {
-	uint32_t	first = block - (block - blocks.first) % act->piece_blocks;
-	uint32_t	end = first + act->piece_blocks;
+	uint32_t	piece = (world->size[table] - 1) / CSCAN_MAX_PIECES + 1;
+	uint32_t	first = block - (block - blocks.first) % piece;
 	bool		some = false;
 	bool		all = true;
 
-	for (uint32_t b = first; b < end && b < blocks.end; b++)
+	for (uint32_t b = first; b < first + piece && b < blocks.end; b++)
 	{
-		some |= loaded[b];
-		all &= loaded[b];
+		some |= world->loaded[table][b];
+		all &= world->loaded[table][b];
 	}
 	return some && !all;
 }
@@ -203,20 +260,25 @@ piece_is_growing(const bool *loaded, const CScanAction *act, CScanRange blocks, 
 static void
 check_load(World *world, const CScanAction *act, bool held)
 {
-	int			table = table_of(world, act->table);
-	uint32_t	nblocks = world->pool->tables[act->table].nblocks;
+	int			table = table_of(world, act->space);
+	uint32_t	nblocks = world->pool->spaces[act->space].extent;
 	const bool *loaded = world->loaded[table];
 	CScanRange	blocks = blocks_of(world, table, act->chunk);
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 	uint32_t	last = 0;
 	uint32_t	sum = 0;
 	bool		brought[WORLD_MAX_CHUNK_BLOCKS] = {false};
 	bool		wanted[WORLD_MAX_CHUNK_BLOCKS];
 
+	if (table != table_of_chunk(world, act->chunk))
+		wrong(world, NULL, "a load is of another table than its chunk");
+	if (world->pool->spaces[act->space].access != CSCAN_ACCESS_GRANTED)
+		wrong(world, NULL, "a load of a table that may not be loaded");
 	while (cscan_action_next_run(act, &run))
 	{
 		if (run.first >= run.end || run.first < blocks.first || run.end > blocks.end ||
-			run.end > nblocks || (sum > 0 && run.first <= last))
+			run.end > nblocks || (sum > 0 && run.first <= last) ||
+			run.place != run.first - blocks.first)
 		{
 			wrong(world, NULL, "a load's runs are not in order, or not in its chunk");
 			return;
@@ -232,7 +294,7 @@ check_load(World *world, const CScanAction *act, bool held)
 	for (uint32_t b = blocks.first; b < blocks.end; b++)
 	{
 		bool		there = loaded[b] && held;
-		bool		growing = piece_is_growing(loaded, act, blocks, b);
+		bool		growing = piece_is_growing(world, table, blocks, b);
 
 		if (brought[b - blocks.first] && there && !growing)
 			wrong(world, NULL, "a block is loaded that is there already");
@@ -248,7 +310,8 @@ check_load(World *world, const CScanAction *act, bool held)
  * ------------------------------------------------------------------ */
 
 /*
- * The most loads that a scan may see while it waits for one chunk.
+ * How much may be loaded while a scan waits for one chunk, in chunks of the largest
+ * size.
  *
  *	normal, attach	each older waiter may have two chunks loaded first, one of
  *					them in two parts; while its own chunk is being loaded,
@@ -260,19 +323,23 @@ check_load(World *world, const CScanAction *act, bool held)
  *					those that find all in memory take no time that counts
  *	demand			likewise, but its time counts eight times (impatience)
  *	mixed			the policies take turns, so all of it, for each of them
+ *
+ * Until it is known whether a table may be loaded others' loads go on for a while.
  */
 static uint64_t
 wait_bound(const World *world, const Client *client)
 {
 	uint64_t	scans = world->nclients;
-	uint64_t	in_order = 3 * scans + 3 * world->max_inflight * (2 + world->sluggish / WORLD_LOAD);
-	uint32_t	impatience = cscan_policies[client->policy]->impatience;
-	uint64_t	relevance = in_order + 4 * scans * client->needed_before / (impatience > 0 ? impatience : 1);
+	uint64_t	in_order = 3 * scans +
+		3 * world->max_inflight * ((world->refuse_percent > 0 ? 4 : 2) + world->sluggish / WORLD_LOAD);
+	uint32_t	impatience = cscan_policies[client->policy]->traits.impatience;
+	uint64_t	relevance = in_order +
+		4 * scans * (client->needed_before / world->largest + 1) / (impatience > 0 ? impatience : 1);
 	uint64_t	elevator = in_order;
 	bool		several = false;
 
 	for (int i = 0; i < world->ntables; i++)
-		elevator += world->max_blocks[i] / chunk_blocks(world, i) + 1;
+		elevator += world->max_blocks[i] / world->largest + 1;
 	for (int i = 0; i < world->nclients; i++)
 		several |= world->clients[i].policy != client->policy;
 	if (several)
@@ -287,7 +354,7 @@ wait_bound(const World *world, const Client *client)
 static void
 end_wait(World *world, Client *client)
 {
-	uint64_t	loads = world->pool->state->nloads - client->loads_before;
+	uint64_t	loads = (world->blocks - client->blocks_before) / world->largest;
 
 	if (loads > world->longest)
 		world->longest = loads;
@@ -300,7 +367,7 @@ hand_out(World *world, Client *client, uint32_t chunk)
 {
 	if (client->phase == CLIENT_BLOCKED)
 		end_wait(world, client);
-	if (chunk >= client->nchunks || client->had[chunk])
+	if (chunk >= WORLD_CHUNKS || client->had[chunk])
 		wrong(world, client, "a chunk was handed out twice, or was not wanted");
 	else
 	{
@@ -335,44 +402,50 @@ leave(World *world, Client *client)
 static void
 ask(World *world, Client *client)
 {
-	CScanInterest *scan = &world->pool->scans[client->scan];
+	CScanScan  *scan = &world->pool->scans[client->scan];
+	bool		refused = cscan_pool_has_refused(world->pool, client->scan);
 	bool		woken = client->phase == CLIENT_BLOCKED;
 	int			slot;
 	uint32_t	chunk;
 
-	if (random_chance(&world->random, world->take_percent) &&
+	if ((refused || random_chance(&world->random, world->take_percent)) &&
 		cscan_pool_take(world->pool, client->scan, CSCAN_NONE, world->now, &chunk))
 	{
 		trace(world, "take", client->scan, (int) chunk);
+		if (refused && cscan_pool_space_of(world->pool, chunk)->access != CSCAN_ACCESS_REFUSED)
+			wrong(world, client, "a scan takes another chunk than a refused one");
+		world->refused += refused;
 		hand_out(world, client, chunk);
 		return;
 	}
 	slot = cscan_pool_choose(world->pool, client->scan, CSCAN_NONE, world->now);
 	if (slot != CSCAN_NONE)
 	{
-		trace(world, "use", client->scan, (int) world->pool->slots[slot].chunk);
+		chunk = world->pool->slots[slot].chunk;
+		trace(world, "use", client->scan, (int) chunk);
 		if (!cscan_pool_ready_for(world->pool, slot, client->scan))
 			wrong(world, client, "a chunk was handed out that is not ready");
-		if (!world->failed[client->table][world->pool->slots[slot].chunk] &&
-			!has_all(world, client, world->pool->slots[slot].chunk))
+		if (!world->failed[chunk] && !has_all(world, client, chunk))
 			wrong(world, client, "a chunk was handed out without some of its blocks");
-		hand_out(world, client, world->pool->slots[slot].chunk);
+		hand_out(world, client, chunk);
 	}
-	else if (scan->needed == 0)
+	else if (scan->nwanted == 0)
 		leave(world, client);
 	else
 	{
-		trace(world, woken ? "vain" : "block", client->scan, (int) scan->needed);
+		trace(world, woken ? "vain" : "block", client->scan, (int) scan->nwanted);
 		world->vain += woken;
 		if (!woken)
 		{
-			client->loads_before = world->pool->state->nloads;
+			client->blocks_before = world->blocks;
 			client->needed_before = scan->needed;
 		}
 		client->phase = CLIENT_BLOCKED;
 		client->next = NEVER;
 		if (!scan->blocked)
 			wrong(world, client, "a scan that got nothing is not blocked");
+		if (world->blocks % 8 == 0 && scan->needed != blocks_wanted(world, client))
+			wrong(world, client, "a scan needs another number of blocks than it wants");
 	}
 }
 
@@ -381,9 +454,8 @@ ask(World *world, Client *client)
  * begin and end anywhere, often at a chunk's border.
  */
 static uint32_t
-choose_ranges(World *world, Client *client, CScanRange blocks, CScanRange *ranges)
+choose_ranges(World *world, const Client *client, uint32_t size, CScanRange blocks, CScanRange *ranges)
 {
-	uint32_t	size = chunk_blocks(world, client->table);
 	uint32_t	n = 0;
 	uint32_t	b = blocks.first;
 
@@ -412,55 +484,141 @@ choose_ranges(World *world, Client *client, CScanRange blocks, CScanRange *range
 	return n;
 }
 
+/* Whoever wants all of the table wants what it has grown by of its last chunk, too. */
 static void
-arrive(World *world, Client *client)
+grow_wants(World *world, int table)
 {
-	int			i = client->table;
-	uint32_t	size = chunk_blocks(world, i);
-	uint32_t	grow = random_below(&world->random, world->growth + 1);
+	for (int i = 0; i < world->nclients; i++)
+	{
+		Client	   *client = &world->clients[i];
+		uint32_t	end;
+
+		if (client->wants[table] == NULL || !client->whole[table] ||
+			(client->phase != CLIENT_READING && client->phase != CLIENT_BLOCKED))
+			continue;
+		end = ((client->nblocks[table] - 1) / world->size[table] + 1) * world->size[table];
+		if (end > world->nblocks[table])
+			end = world->nblocks[table];
+		memset(client->wants[table], 1, end);
+	}
+}
+
+/* Does nobody scan the table, nor load it? */
+static bool
+is_idle(const World *world, int table)
+{
+	if (world->pool->spaces[world->table[table]].nscans > 0)
+		return false;
+	for (int i = 0; i < world->ninflight; i++)
+	{
+		if (world->inflight[i].space == world->table[table])
+			return false;
+	}
+	return true;
+}
+
+/* A client is about to scan the table: it may be another one now. */
+static void
+prepare_table(World *world, int table)
+{
+	CScanPool  *pool = world->pool;
+	int			space = world->table[table];
+
+	if (is_idle(world, table) && random_chance(&world->random, world->leave_percent))
+	{
+		int			gap = CSCAN_NONE;
+
+		/* Its numbers are others' meanwhile, or it is given new ones. */
+		cscan_pool_remove_space(pool, space);
+		if (random_chance(&world->random, 50))
+			gap = cscan_pool_add_space(pool, 1, 1 + random_below(&world->random, 2 * WORLD_MAX_CHUNKS - 1), 0);
+		if (gap != CSCAN_NONE)
+			cscan_pool_remove_space(pool, gap);
+		world->table[table] = CSCAN_NONE;
+		world->first[table] = UINT32_MAX / 2;
+		add_space(world, table);
+		world->renumbered++;
+		trace(world, "anew", table, (int) world->first[table]);
+	}
+	if (world->refuse_percent > 0 && pool->spaces[world->table[table]].access == CSCAN_ACCESS_UNKNOWN &&
+		world->decided_at[table] == NEVER)
+		world->decided_at[table] = world->now + random_below(&world->random, WORLD_LOAD);
+}
+
+/* What a client wants of a table, from now on. */
+static void
+announce(World *world, Client *client, int t)
+{
+	uint32_t	size = world->size[t];
+	uint32_t	grow = random_below(&world->random, (world->grows ? size + size / 2 : 0) + 1);
+	uint32_t	nchunks;
 	uint32_t	first = 0;
 	uint32_t	last;
 	CScanRange	blocks;
 	CScanRange	ranges[CSCAN_MAX_RANGES];
 	uint32_t	nranges;
 
-	if (world->nblocks[i] + grow <= world->max_blocks[i])
-		world->nblocks[i] += grow;
-	client->nblocks = world->nblocks[i];
-	client->nchunks = (world->nblocks[i] - 1) / size + 1;
-	last = client->nchunks - 1;
-	if (client->chunks > 0 && client->chunks < client->nchunks)
+	if (world->nblocks[t] + grow <= world->max_blocks[t])
+		world->nblocks[t] += grow;
+	client->nblocks[t] = world->nblocks[t];
+	nchunks = (world->nblocks[t] - 1) / size + 1;
+	last = nchunks - 1;
+	if (client->chunks > 0 && client->chunks < nchunks)
 	{
 		/* Often the end of the table, which grows. */
-		first = client->nchunks - client->chunks;
+		first = nchunks - client->chunks;
 		if (random_chance(&world->random, 70))
 			first = random_below(&world->random, first + 1);
 		last = first + client->chunks - 1;
 	}
 
 	blocks.first = first * size;
-	blocks.end = last == client->nchunks - 1 ? client->nblocks : (last + 1) * size;
-	nranges = choose_ranges(world, client, blocks, ranges);
-	memset(client->wants, 0, WORLD_MAX_BLOCKS);
+	blocks.end = last == nchunks - 1 ? client->nblocks[t] : (last + 1) * size;
+	nranges = choose_ranges(world, client, size, blocks, ranges);
+	client->whole[t] = nranges == 1 && ranges[0].first == 0 && ranges[0].end == client->nblocks[t];
+	memset(client->wants[t], 0, WORLD_MAX_BLOCKS);
 	for (uint32_t r = 0; r < nranges; r++)
-		memset(client->wants + ranges[r].first, 1, ranges[r].end - ranges[r].first);
-	client->left = 0;
-	for (uint32_t c = 0; c < WORLD_MAX_CHUNKS; c++)
+		memset(client->wants[t] + ranges[r].first, 1, ranges[r].end - ranges[r].first);
+	for (uint32_t b = 0; b < client->nblocks[t]; b++)
 	{
-		client->had[c] = true;
-		for (uint32_t b = c * size; b < (c + 1) * size && b < client->nblocks; b++)
-			client->had[c] &= !client->wants[b];
-		client->left += !client->had[c];
+		if (client->wants[t][b])
+			client->had[world->first[t] + b / size] = false;
 	}
+	grow_wants(world, t);
+	cscan_pool_announce(world->pool, client->scan, world->table[t], client->nblocks[t], ranges, nranges);
+}
 
-	client->scan = cscan_pool_register(world->pool, world->table[i], client->policy,
-									   client->nblocks, ranges, nranges, world->now);
-	cscan_pool_start(world->pool, client->scan);
-	if (world->pool->scans[client->scan].needed != client->left)
-		wrong(world, client, "a scan wants another number of chunks than its ranges touch");
-	trace(world, "arrive", client->scan, (int) client->left);
+static void
+arrive(World *world, Client *client)
+{
+	for (int i = 0; i < client->ntables; i++)
+		prepare_table(world, client->tables[i]);
+	memset(client->had, 1, sizeof(client->had));
+	client->scan = cscan_pool_register(world->pool, client->policy, world->now);
+	for (int i = 0; i < client->ntables; i++)
+		announce(world, client, client->tables[i]);
 	client->phase = CLIENT_READING;
+	for (int i = 0; i < client->ntables; i++)
+		grow_wants(world, client->tables[i]);
+	cscan_pool_start(world->pool, client->scan, world->now);
+	client->left = 0;
+	for (uint32_t c = 0; c < WORLD_CHUNKS; c++)
+		client->left += !client->had[c];
+	if (world->pool->scans[client->scan].nwanted != client->left)
+		wrong(world, client, "a scan wants another number of chunks than its ranges touch");
+	if (world->pool->scans[client->scan].needed != blocks_wanted(world, client))
+		wrong(world, client, "a scan wants another number of blocks than its ranges have");
+	trace(world, "arrive", client->scan, (int) client->left);
+	world->families += client->ntables > 1;
 	ask(world, client);
+}
+
+/* Is there something for a scan that waits? */
+static bool
+can_go_on(const World *world, const Client *client)
+{
+	return cscan_policies[client->policy]->choose_available(world->pool, client->scan) != CSCAN_NONE ||
+		cscan_pool_has_refused(world->pool, client->scan);
 }
 
 /* A slot is ready now: whom the pool would wake for it can go on, and nobody else. */
@@ -486,8 +644,7 @@ wake(World *world)
 	{
 		Client	   *client = &world->clients[i];
 
-		if (client->phase == CLIENT_BLOCKED && client->next == NEVER &&
-			cscan_policies[client->policy]->choose_available(world->pool, client->scan) != CSCAN_NONE)
+		if (client->phase == CLIENT_BLOCKED && client->next == NEVER && can_go_on(world, client))
 			client->next = world->now + random_below(&world->random, (uint32_t) world->sluggish + 1);
 	}
 }
@@ -496,16 +653,35 @@ wake(World *world)
  * The manager
  * ------------------------------------------------------------------ */
 
+/* How long a load takes: a tenth of the longest to get there, then block by block. */
+static uint64_t
+load_time(const World *world, uint32_t nblocks)
+{
+	return WORLD_LOAD / 10 + (uint64_t) (WORLD_LOAD - WORLD_LOAD / 10) * nblocks / world->largest;
+}
+
+/* It has found out whether a table may be loaded. */
+static void
+decide_access(World *world, int table)
+{
+	bool		refused = random_chance(&world->random, world->refuse_percent);
+
+	world->decided_at[table] = NEVER;
+	cscan_pool_set_access(world->pool, world->table[table], refused ? CSCAN_ACCESS_REFUSED : CSCAN_ACCESS_GRANTED);
+	trace(world, "access", table, refused);
+	wake(world);
+}
+
 static void
 finish_load(World *world, int n)
 {
 	CScanAction act = world->inflight[n];
 	bool		anew = world->anew[n];
 	int			slot = act.slot;
-	int			table = table_of(world, act.table);
+	int			table = table_of(world, act.space);
 	bool		failed = random_chance(&world->random, world->fail_percent);
 	bool		cached = random_chance(&world->random, world->cached_percent);
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 
 	world->ninflight--;
 	world->inflight[n] = world->inflight[world->ninflight];
@@ -515,18 +691,19 @@ finish_load(World *world, int n)
 
 	/* What was there before a slot was filled anew may have been gone. */
 	if (anew)
-		forget(world, table, act.chunk);
+		forget(world, act.chunk);
 	while (cscan_action_next_run(&act, &run))
 		memset(world->loaded[table] + run.first, 1, run.end - run.first);
-	world->failed[table][act.chunk] = failed;
-	cscan_pool_loaded(world->pool, slot, world->now, cached ? 0 : WORLD_LOAD, failed, cached);
+	world->failed[act.chunk] = failed;
+	cscan_pool_loaded(world->pool, slot, world->now,
+					  cached ? 0 : load_time(world, act.nblocks), failed, cached);
 	check_wakeups(world, slot);
 	wake(world);
 	if (random_chance(&world->random, 50))
 	{
 		while ((slot = cscan_pool_useless(world->pool)) != CSCAN_NONE)
 		{
-			forget(world, table_of(world, world->pool->slots[slot].table), world->pool->slots[slot].chunk);
+			forget(world, world->pool->slots[slot].chunk);
 			cscan_pool_drop(world->pool, slot);
 		}
 	}
@@ -538,7 +715,7 @@ holds(const CScanPool *pool, const Client *client, int slot)
 {
 	const CScanSlot *s = &pool->slots[slot];
 
-	if (client->phase != CLIENT_BLOCKED || s->table != pool->scans[client->scan].table)
+	if (client->phase != CLIENT_BLOCKED || !cscan_pool_interested_in(pool, client->scan, s->space))
 		return false;
 
 	/* It is being woken for it, or needs more blocks of it. */
@@ -553,11 +730,11 @@ all_taken(const World *world)
 {
 	const CScanPool *pool = world->pool;
 
-	for (int s = 0; s < pool->state->max_slots; s++)
+	for (int s = 0; s < pool->state->limits.max_slots; s++)
 	{
 		bool		taken = cscan_pool_in_use(pool, s);
 
-		if (pool->slots[s].table == CSCAN_NONE || !pool->slots[s].held)
+		if (pool->slots[s].space == CSCAN_NONE || !pool->slots[s].held)
 			continue;
 		for (int i = 0; i < world->nclients && !taken; i++)
 			taken = holds(pool, &world->clients[i], s);
@@ -567,10 +744,23 @@ all_taken(const World *world)
 	return true;
 }
 
+/* Does it wait to hear whether one of its tables may be loaded? */
+static bool
+waits_for_access(const World *world, const Client *client)
+{
+	for (int i = 0; i < client->ntables; i++)
+	{
+		if (world->decided_at[client->tables[i]] != NEVER)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Nothing is in flight and the pool wants nothing done.  A scan that waits
- * must then have a reason: it is about to wake up, all slots are taken, or it
- * is on the elevator, which waits for a reader.
+ * must then have a reason: it is about to wake up, it is not known yet whether its
+ * tables may be loaded, all slots are taken, or it is on the elevator, which waits
+ * for a reader.
  */
 static void
 check_idle(World *world)
@@ -586,17 +776,17 @@ check_idle(World *world)
 
 		reads[client->policy] |= (client->phase == CLIENT_READING &&
 								  cscan_pool_active(world->pool, client->scan)) ||
-			(client->phase == CLIENT_BLOCKED && client->next != NEVER);
+			(client->phase == CLIENT_BLOCKED && (client->next != NEVER || waits_for_access(world, client)));
 	}
 	for (int i = 0; i < world->nclients; i++)
 	{
 		Client	   *client = &world->clients[i];
 
-		if (client->phase != CLIENT_BLOCKED || client->next != NEVER)
+		if (client->phase != CLIENT_BLOCKED || client->next != NEVER || waits_for_access(world, client))
 			continue;
 		if (client->policy == CSCAN_POLICY_ELEVATOR && reads[client->policy])
 			elevator_waits = true;
-		else if (cscan_policies[client->policy]->impatience > 0 && reads[client->policy])
+		else if (cscan_policies[client->policy]->traits.impatience > 0 && reads[client->policy])
 			world->idle_relevance++;
 		else
 		{
@@ -624,14 +814,17 @@ manage(World *world)
 		bool		used[WORLD_CLIENTS * 64] = {false};
 		bool		held[WORLD_CLIENTS * 64] = {false};
 		bool		there[WORLD_CLIENTS * 64] = {false};
+		bool		expected = cscan_pool_wants_load(world->pool, world->now);
 
-		for (int i = 0; i < world->pool->state->max_slots; i++)
+		for (int i = 0; i < world->pool->state->limits.max_slots; i++)
 		{
 			used[i] = cscan_pool_in_use(world->pool, i) || cscan_pool_in_flight(world->pool, i);
-			there[i] = world->pool->slots[i].table != CSCAN_NONE;
+			there[i] = world->pool->slots[i].space != CSCAN_NONE;
 			held[i] = there[i] && world->pool->slots[i].held;
 		}
 		cscan_pool_decide(world->pool, world->now, &act);
+		if (act.kind != CSCAN_ACT_NOTHING && !expected)
+			wrong(world, NULL, "the pool said that it wanted nothing");
 		if (act.kind == CSCAN_ACT_NOTHING)
 			break;
 		if (act.kind == CSCAN_ACT_EVICT)
@@ -639,7 +832,7 @@ manage(World *world)
 			trace(world, "evict", act.slot, (int) act.chunk);
 			if (used[act.slot])
 				wrong(world, NULL, "a chunk was evicted that is used or in flight");
-			forget(world, table_of(world, act.table), act.chunk);
+			forget(world, act.chunk);
 			continue;
 		}
 		if (act.kind == CSCAN_ACT_UNPIN)
@@ -653,11 +846,13 @@ manage(World *world)
 		if (!cscan_pool_in_flight(world->pool, act.slot))
 			wrong(world, NULL, "a load is not in flight");
 		check_load(world, &act, held[act.slot]);
+		world->blocks += act.nblocks;
 		world->top_ups += held[act.slot];
 		world->reloads += there[act.slot] && !held[act.slot];
 		world->anew[world->ninflight] = there[act.slot] && !held[act.slot];
 		world->inflight[world->ninflight] = act;
-		world->done_at[world->ninflight++] = world->now + about(world, WORLD_LOAD);
+		world->done_at[world->ninflight++] = world->now +
+			about(world, load_time(world, act.nblocks));
 	}
 	if (world->ninflight == 0)
 		check_idle(world);
@@ -684,6 +879,7 @@ next_event(World *world)
 {
 	Client	   *first = NULL;
 	int			load = -1;
+	int			table = -1;
 	uint64_t	when = NEVER;
 	bool		stall = false;
 
@@ -693,6 +889,14 @@ next_event(World *world)
 		{
 			when = world->done_at[i];
 			load = i;
+		}
+	}
+	for (int i = 0; i < world->ntables; i++)
+	{
+		if (world->decided_at[i] < when)
+		{
+			when = world->decided_at[i];
+			table = i;
 		}
 	}
 	for (int i = 0; i < world->nclients; i++)
@@ -717,7 +921,9 @@ next_event(World *world)
 
 	if (when > world->now)
 		world->now = when;
-	if (first == NULL)
+	if (first == NULL && table >= 0)
+		decide_access(world, table);
+	else if (first == NULL)
 		finish_load(world, load);
 	else if (stall)
 	{
@@ -735,17 +941,23 @@ next_event(World *world)
 bool
 world_run(World *world)
 {
+	uint64_t	events = 0;
+
+	cscan_pool_set_block_time(world->pool, (double) WORLD_LOAD / world->largest);
 	for (int i = 0; i < world->nclients; i++)
 		world->clients[i].next = random_below(&world->random, (uint32_t) world->clients[i].pause + 1);
 
 	while (anybody_left(world) && world->wrong == NULL)
 	{
-		const char *broken;
+		const char *broken = NULL;
 
 		if (!next_event(world))
 			wrong(world, NULL, "deadlock: scans are blocked and nothing will happen");
 		manage(world);
-		broken = pool_check(world->pool);
+
+		/* To look at all of it takes longer than all else. */
+		if (events++ < WORLD_ALL_EVENTS || events % 4 == 0 || world->trace)
+			broken = pool_check(world->pool);
 		if (broken != NULL)
 			wrong(world, NULL, broken);
 		if (world->pool->state->nloads > world->max_loads)

@@ -15,7 +15,7 @@ from rig import charts, data, experiments, guard, limits, seeks, simulate, strea
 from rig.cluster import Failure                                             # noqa: E402
 from rig.report import Report                                               # noqa: E402
 from rig.results import Results                                             # noqa: E402
-from rig.workload import Mix, chunks_read, label, span_of                   # noqa: E402
+from rig.workload import VARIANTS, Answers, Members, Mix, chunks_read, label, span_of     # noqa: E402
 
 DAYS = [f'day {number}' for number in range(101)]
 
@@ -172,6 +172,67 @@ class Workload(unittest.TestCase):
         scan = {'Node Type': 'Custom Scan', 'CScan Chunks Loaded': 3, 'CScan Chunks Self-Read': 1, 'Shared Read Blocks': 40}
         other = {'Node Type': 'Seq Scan', 'Shared Read Blocks': 100}
         self.assertEqual(chunks_read({'Node Type': 'Append', 'Shared Read Blocks': 140, 'Plans': [scan, other]}, 50), 6)
+
+
+class Partitions(unittest.TestCase):
+    def drawn(self, named):
+        return Members(16, 4, (10, 50, 100)).streams({'days': DAYS, 'named': named}, random.Random(1))
+
+    def test_members(self):
+        """Half of the streams name partitions, and ask what those of the one table ask, in the same order."""
+        one, parts = self.drawn(False), self.drawn(True)
+        tables = {len({query.table for query in stream} - {'lineitem'}) > 0 for stream in parts[1::2]}
+        self.assertEqual((tables, {query.table for stream in parts[::2] for query in stream}), ({True}, {'lineitem'}))
+        self.assertEqual({query.table for stream in one for query in stream}, {'lineitem'})
+        self.assertEqual([[query.sql for query in stream] for stream in one], [[query.question for query in stream] for stream in parts])
+        self.assertIn('FROM lineitem_1', parts[1][0].sql)
+
+    def test_same_answers(self):
+        answers, mine, other = Answers(), self.drawn(False)[1][0], self.drawn(True)[1][0]
+        answers.check('one table', [(mine.question, [(1,)])])
+        with self.assertRaises(Failure):
+            answers.check('partitions', [(other.question, [(2,)])])
+
+    def test_databases(self):
+        """Those of the variants that are measured, each once."""
+        one = experiments.point('partitions', 'streams')
+        self.assertEqual(list(streams.databases(one, one.variants)), ['tpch', 'months', 'members'])
+        self.assertEqual(list(streams.databases(one, ('relevance-84', 'postgres-84'))), ['months'])
+        self.assertEqual(list(streams.databases(experiments.point('table2', ''), ('postgres', 'relevance'))), ['tpch'])
+
+    def test_sources(self):
+        """A database is made anew where its own SQL has changed, and has some."""
+        databases = (data.TPCH, data.MONTHS, data.YEARS, data.MEMBERS)
+        self.assertEqual(len({data.checksum(database) for database in databases}), len(databases))
+        self.assertTrue((data.SQL / 'resident.sql').exists())
+
+    def test_not_simulated(self):
+        self.assertIsNone(streams.asked(span_of('FAST', 11, 21, DAYS), '', {'days': DAYS, 'bytes': 8192000}))
+
+    def test_targets(self):
+        """Ratios are to another variant of the same point, whatever rows that has; in memory to pairs."""
+        def row(place, variant, **more):
+            return {'major': 15, 'experiment': 'partitions', 'point': place, 'run': 1, 'variant': variant, 'latencies': [], **more}
+        rows = [row('streams', 'relevance', seconds=9.0, stream=2.0, bytes=100.0), row('streams', 'relevance-84', seconds=9.0, stream=2.2, bytes=120.0),
+                row('streams', 'postgres-84', seconds=30.0, stream=20.0, bytes=900.0)]
+        for variant, count in (('postgres', [1.0, 2.0, 3.0]), ('relevance', [1.0, 2.2, 3.0])):
+            pairs = {name: count for name in streams.MEMBERS}
+            rows.append(row('memory', variant, pairs=pairs, **{name: 7.0 for name in pairs}))
+        report = Report({}, rows)
+        found = [[cell.strip() for cell in line.split('|')[1:-1]] for line in report.targets_table().splitlines()[2:]]
+        self.assertEqual([(line[1], line[3], line[-2], line[-1]) for line in found],
+                         [('partitions: streams', 'relevance', '1.100', 'met'), ('partitions: streams', 'relevance', '1.200', 'MISSED'),
+                          ('partitions: streams', 'postgres-84', '0.110', 'met'), *[('partitions: memory', 'postgres', '1.000', 'met')] * 3])
+        self.assertIn('partitions: memory', report.warm_table())
+
+    def test_colours(self):
+        self.assertEqual(charts.colour('relevance-84'), charts.colour('relevance'))
+        self.assertEqual(charts.colour('relevance-btree'), charts.OTHER)
+
+    def test_variants(self):
+        """All points' variants are there."""
+        for label_, one in experiments.points('partitions').items():
+            self.assertLessEqual(set(one.variants) | set(one.reference), set(VARIANTS), label_)
 
 
 class PlansOfTpch(unittest.TestCase):

@@ -15,13 +15,16 @@
 
 #define Max(a, b)	((a) > (b) ? (a) : (b))
 
+/* Of tables with more chunks the pool's own books are not checked. */
+#define CHECKED_CHUNKS	2048
+
 /*
  * The most loads that a scan may see while it waits for one chunk.
  *
  *	normal, attach	each older waiter may have two chunks loaded first, one of
  *					them in two parts; and its own chunk may come in parts while
  *					other loads are in flight
- *	elevator		one sweep over all that is on it, for each table
+ *	elevator		one sweep over all that is on it, for each partition
  *	relevance		it is served when its waiting time, shared by all scans, is
  *					worth more than what it needs: -needed + time / load_time /
  *					running.  The average load time follows chunks that are
@@ -39,15 +42,13 @@ sim_wait_bound(const Sim *sim, const SimStream *stream)
 	uint64_t	scans = sim->stats.max_running;
 	uint64_t	in_order = 3 * scans + 6 * (uint64_t) sim->config.depth;
 	uint64_t	worth = 4 * scans * stream->needed_before;
-	uint64_t	elevator = in_order;
+	uint64_t	elevator = in_order + sim->sweep;
+	uint32_t	impatience = cscan_policies[stream->policy]->traits.impatience;
 
-	for (int i = 0; i < sim->config.ntables; i++)
-		elevator += sim->config.table_blocks[i] /
-			cscan_pool_chunk_blocks(sim->pool, sim->config.chunk_blocks, sim->config.table_blocks[i]) + 1;
 	if (sim->config.policy == CSCAN_NPOLICIES)
 		return CSCAN_NPOLICIES * (elevator + in_order + worth);
-	if (cscan_policies[stream->policy]->impatience > 0)
-		return in_order + worth / cscan_policies[stream->policy]->impatience;
+	if (impatience > 0)
+		return in_order + worth / impatience;
 	if (stream->policy == CSCAN_POLICY_ELEVATOR)
 		return elevator;
 	return in_order;
@@ -63,7 +64,7 @@ sim_check_waits(Sim *sim)
 		uint64_t	loads;
 		uint64_t	bound;
 
-		if (sim->pool->scans[i].table == CSCAN_NONE || !sim->pool->scans[i].blocked)
+		if (!sim->pool->scans[i].used || !sim->pool->scans[i].blocked)
 			continue;
 		stream = &sim->streams[sim->stream_of[i]];
 		if (stream->phase != SIM_BLOCKED)
@@ -104,7 +105,7 @@ holds(const Sim *sim, int scan, int slot)
 	const CScanSlot *s = &pool->slots[slot];
 	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
 
-	if (s->table != pool->scans[scan].table || !pool->scans[scan].blocked)
+	if (!pool->scans[scan].blocked || !cscan_pool_interested_in(pool, scan, s->space))
 		return false;
 
 	/* It is being woken for it, or needs more blocks of it. */
@@ -122,22 +123,22 @@ all_taken(const Sim *sim)
 	const CScanPool *pool = sim->pool;
 	uint32_t	largest = 0;
 
-	for (int i = 0; i < sim->config.ntables; i++)
+	for (int i = 0; i < sim->npartitions; i++)
 	{
-		if (sim->table[i] != CSCAN_NONE)
-			largest = Max(largest, pool->tables[sim->table[i]].chunk_blocks);
+		if (sim->partitions[i].space != CSCAN_NONE)
+			largest = Max(largest, sim->partitions[i].largest);
 	}
 	if (pool->state->used + largest <= pool->state->budget)
 		return false;
-	for (int s = 0; s < pool->state->max_slots; s++)
+	for (int s = 0; s < pool->state->limits.max_slots; s++)
 	{
 		bool		taken;
 
-		if (pool->slots[s].table == CSCAN_NONE || !pool->slots[s].held)
+		if (pool->slots[s].space == CSCAN_NONE || !pool->slots[s].held)
 			continue;
 		taken = cscan_pool_in_use(pool, s);
-		for (int i = 0; i < pool->state->max_scans && !taken; i++)
-			taken = pool->scans[i].table != CSCAN_NONE && holds(sim, i, s);
+		for (int i = 0; i < pool->state->limits.max_scans && !taken; i++)
+			taken = pool->scans[i].used && holds(sim, i, s);
 		if (!taken)
 			return false;
 	}
@@ -160,11 +161,11 @@ sim_why_idle(Sim *sim)
 
 	if (sim->nin_flight > 0 || sim->disk.nrequests > 0 || sim->running == 0 || sim->manager_wakes)
 		return SIM_NOT_IDLE;
-	for (int i = 0; i < pool->state->max_scans; i++)
+	for (int i = 0; i < pool->state->limits.max_scans; i++)
 	{
 		const SimStream *stream;
 
-		if (pool->scans[i].table == CSCAN_NONE)
+		if (!pool->scans[i].used)
 			continue;
 		stream = &sim->streams[sim->stream_of[i]];
 		if (stream->phase == SIM_BLOCKED)
@@ -178,7 +179,7 @@ sim_why_idle(Sim *sim)
 		return SIM_IDLE_TAKEN;
 	for (int p = 0; p < CSCAN_NPOLICIES; p++)
 	{
-		if (blocked[p] && !(reads[p] && (p == CSCAN_POLICY_ELEVATOR || cscan_policies[p]->impatience > 0)))
+		if (blocked[p] && !(reads[p] && (p == CSCAN_POLICY_ELEVATOR || cscan_policies[p]->traits.impatience > 0)))
 		{
 			sim_wrong(sim, "the disk is idle, a scan under %s is blocked, and there is room", cscan_policies[p]->name);
 			return SIM_NOT_IDLE;
@@ -191,20 +192,46 @@ sim_why_idle(Sim *sim)
  * Everything
  * ------------------------------------------------------------------ */
 
+/* Blocks that it has not had, of what it wants; of chunks all, if it has too many ranges. */
+static uint64_t
+blocks_left(const Sim *sim, const SimStream *stream)
+{
+	const PlanQuery *query = stream->query;
+	bool		whole = query->nranges + sim->config.partitions > CSCAN_MAX_RANGES;
+	uint64_t	blocks = 0;
+
+	if (whole)
+		return sim->pool->scans[stream->scan].needed;
+	for (uint32_t c = 0; c < sim->nchunks[query->table]; c++)
+	{
+		DiskRequest request;
+
+		if (!cscan_set_has(stream->had, c))
+			blocks += sim_next_run(sim, query, c, &request);
+	}
+	return blocks;
+}
+
 static void
 check_scan(Sim *sim, int scan)
 {
 	const CScanPool *pool = sim->pool;
 	const SimStream *stream = &sim->streams[sim->stream_of[scan]];
 
-	if (pool->scans[scan].needed != stream->left)
+	if (pool->scans[scan].nwanted != stream->left)
 		sim_wrong(sim, "stream %d: the pool says %u chunks are left, but %u are",
-				  sim->stream_of[scan], pool->scans[scan].needed, stream->left);
-	for (uint32_t c = 0; c < stream->nchunks; c++)
+				  sim->stream_of[scan], pool->scans[scan].nwanted, stream->left);
+	for (uint32_t c = 0; c < sim->nchunks[stream->query->table]; c++)
 	{
-		if (cscan_pool_wants(pool, scan, c) == ((stream->had[c / 64] >> (c % 64)) & 1))
+		uint32_t	number = sim_to_pool(sim, stream->query->table, c);
+		bool		wants = number != CSCAN_NO_CHUNK && cscan_pool_wants(pool, scan, number);
+
+		if (wants == cscan_set_has(stream->had, c))
 			sim_wrong(sim, "stream %d: is chunk %u wanted or not?", sim->stream_of[scan], c);
 	}
+	if (pool->scans[scan].needed != blocks_left(sim, stream))
+		sim_wrong(sim, "stream %d: the pool says %llu blocks are left, but it is another number", sim->stream_of[scan],
+				  (unsigned long long) pool->scans[scan].needed);
 	if (pool->scans[scan].blocked != (stream->phase == SIM_BLOCKED || stream->phase == SIM_WAKING))
 		sim_wrong(sim, "stream %d: is it blocked or not?", sim->stream_of[scan]);
 	if (stream->phase == SIM_BLOCKED &&
@@ -212,16 +239,15 @@ check_scan(Sim *sim, int scan)
 		sim_wrong(sim, "stream %d: it sleeps although there is a chunk for it", sim->stream_of[scan]);
 }
 
-/* The harness's own checks know tables of so many chunks. */
+/* The harness's own checks know so many spaces, and look at each chunk. */
 static bool
 is_small(const Sim *sim)
 {
+	uint32_t	nchunks = 0;
+
 	for (int i = 0; i < sim->config.ntables; i++)
-	{
-		if (sim->config.table_blocks[i] / sim->config.chunk_blocks >= 64 * CHECKED_WORDS)
-			return false;
-	}
-	return true;
+		nchunks += sim->nchunks[i];
+	return sim->npartitions <= POOL_SPACES && nchunks < CHECKED_CHUNKS;
 }
 
 void
@@ -234,18 +260,18 @@ sim_check_all(Sim *sim)
 
 	if (broken != NULL)
 		sim_wrong(sim, "%s", broken);
-	for (int i = 0; i < pool->state->max_slots; i++)
+	for (int i = 0; i < pool->state->limits.max_slots; i++)
 	{
-		if (pool->slots[i].table == CSCAN_NONE)
+		if (pool->slots[i].space == CSCAN_NONE)
 			continue;
 		total += pool->slots[i].nblocks;
 		used += pool->slots[i].held ? pool->slots[i].nblocks : 0;
 	}
 	if (used != pool->state->used || total != pool->state->total)
 		sim_wrong(sim, "the blocks of the slots do not add up");
-	for (int i = 0; i < pool->state->max_scans; i++)
+	for (int i = 0; i < pool->state->limits.max_scans; i++)
 	{
-		if (pool->scans[i].table != CSCAN_NONE)
+		if (pool->scans[i].used)
 			check_scan(sim, i);
 	}
 }

@@ -28,7 +28,7 @@ disk_init(Disk *disk, double bandwidth, uint64_t latency, uint64_t seek)
 	disk->bandwidth = bandwidth;
 	disk->latency = latency;
 	disk->seek = seek;
-	disk->head_table = -1;
+	disk->head_file = -1;
 	disk->max_requests = 16;
 	disk->queue = zeroed(disk->max_requests, sizeof(DiskRequest));
 }
@@ -45,6 +45,7 @@ void
 disk_free(Disk *disk)
 {
 	free(disk->queue);
+	free(disk->cache.base);
 	free(disk->cache.before);
 	free(disk->cache.after);
 	free(disk->cache.there);
@@ -55,16 +56,17 @@ disk_free(Disk *disk)
  * ------------------------------------------------------------------ */
 
 void
-disk_add_cache(Disk *disk, uint32_t blocks, bool drop_behind, const uint32_t *table_blocks, int ntables)
+disk_add_cache(Disk *disk, uint32_t blocks, bool drop_behind, const uint32_t *file_blocks, int nfiles)
 {
 	DiskCache  *cache = &disk->cache;
 	uint32_t	n = 1;			/* entry 0 is the list's two ends */
 
 	cache->limit = blocks / EXTENT_BLOCKS;
-	for (int i = 0; i < ntables; i++)
+	cache->base = zeroed(nfiles, sizeof(uint32_t));
+	for (int i = 0; i < nfiles; i++)
 	{
 		cache->base[i] = n;
-		n += (table_blocks[i] - 1) / EXTENT_BLOCKS + 1;
+		n += (file_blocks[i] - 1) / EXTENT_BLOCKS + 1;
 	}
 	cache->before = zeroed(n, sizeof(uint32_t));
 	cache->after = zeroed(n, sizeof(uint32_t));
@@ -127,8 +129,8 @@ blocks_missing(Disk *disk, const DiskRequest *request)
 {
 	DiskCache  *cache = &disk->cache;
 	uint32_t	span = request->end - request->first;
-	uint32_t	first = cache->base[request->table] + request->first / EXTENT_BLOCKS;
-	uint32_t	end = cache->base[request->table] + (request->end - 1) / EXTENT_BLOCKS + 1;
+	uint32_t	first = cache->base[request->file] + request->first / EXTENT_BLOCKS;
+	uint32_t	end = cache->base[request->file] + (request->end - 1) / EXTENT_BLOCKS + 1;
 	uint64_t	name = (first + 1) * UINT64_C(0x9E3779B97F4A7C15);
 	uint32_t	found = 0;
 	uint32_t	missing = 0;
@@ -146,7 +148,7 @@ blocks_missing(Disk *disk, const DiskRequest *request)
 
 	for (uint32_t b = request->first; b < request->end; b = (b / EXTENT_BLOCKS + 1) * EXTENT_BLOCKS)
 	{
-		uint32_t	e = cache->base[request->table] + b / EXTENT_BLOCKS;
+		uint32_t	e = cache->base[request->file] + b / EXTENT_BLOCKS;
 		uint32_t	next = (b / EXTENT_BLOCKS + 1) * EXTENT_BLOCKS;
 
 		if (!(keep ? use_extent(cache, e) : cache->there[e]))
@@ -225,13 +227,13 @@ begin(Disk *disk, uint64_t now)
 
 	request->cached = blocks == 0;
 	start = request->ready > now && !request->cached ? request->ready : now;
-	if (request->table != disk->head_table || request->first != disk->head)
+	if (request->file != disk->head_file || request->first != disk->head)
 		seeks++;
 	if (blocks == 0)
 		seeks = 0;
 	else
 	{
-		disk->head_table = request->table;
+		disk->head_file = request->file;
 		disk->head = request->end;
 	}
 	time = (double) seeks * (double) disk->seek;

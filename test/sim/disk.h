@@ -43,7 +43,7 @@
 typedef struct DiskRequest
 {
 	int			owner;			/* the caller's */
-	int			table;
+	int			file;
 	uint32_t	first;			/* its first block, and */
 	uint32_t	end;			/* the one behind its last */
 	uint32_t	nblocks;		/* blocks of these that it is for, */
@@ -57,7 +57,7 @@ typedef struct DiskCache
 {
 	uint32_t	limit;			/* extents that it can hold */
 	uint32_t	held;
-	uint32_t	base[64];		/* a table's first extent */
+	uint32_t   *base;			/* a file's first extent */
 	uint32_t   *before;			/* neighbours in the list of those held, the */
 	uint32_t   *after;			/* last used first; ends at entry 0 */
 	bool	   *there;
@@ -85,7 +85,7 @@ typedef struct Disk
 	uint64_t	done_at;		/* when that one is complete */
 
 	/* Where the head is. */
-	int			head_table;
+	int			head_file;
 	uint32_t	head;
 	double		rounding;		/* part of a us that was not counted yet */
 
@@ -101,9 +101,9 @@ extern void disk_init(Disk *disk, double bandwidth, uint64_t latency, uint64_t s
 /* Its bandwidth is a limit for each slice of so many us; its own is this. */
 extern void disk_add_slices(Disk *disk, uint64_t slice, double own_bandwidth);
 
-/* A page cache of so many blocks in front of it, for tables of these sizes. */
+/* A page cache of so many blocks in front of it, for files of these sizes. */
 extern void disk_add_cache(Disk *disk, uint32_t blocks, bool drop_behind,
-						   const uint32_t *table_blocks, int ntables);
+						   const uint32_t *file_blocks, int nfiles);
 extern void disk_free(Disk *disk);
 extern void disk_submit(Disk *disk, uint64_t now, DiskRequest request);
 

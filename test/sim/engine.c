@@ -64,6 +64,7 @@ sim_defaults(SimConfig *config, Workload *work)
 	config->policy = CSCAN_POLICY_RELEVANCE;
 	config->ntables = 1;
 	config->table_blocks[0] = table;
+	config->partitions = 1;
 	config->log = true;
 	config->check_every = 512;
 
@@ -79,6 +80,7 @@ sim_defaults(SimConfig *config, Workload *work)
 	work->pieces = 1;
 	work->ntables = 1;
 	work->table_blocks[0] = table;
+	work->partitions = 1;
 	work->block_cpu[PLAN_FAST] = 8;
 	work->block_cpu[PLAN_SLOW] = 38;
 }
@@ -155,62 +157,13 @@ has_had(const SimStream *stream, uint32_t chunk)
 	return (stream->had[chunk / 64] >> (chunk % 64)) & 1;
 }
 
-static uint32_t
-chunk_blocks(const Sim *sim, const SimStream *stream)
-{
-	return cscan_pool_chunk_blocks(sim->pool, sim->config.chunk_blocks,
-								   sim->config.table_blocks[stream->query->table]);
-}
-
-/*
- * What a scan wants of a chunk, as a request to the disk; returns the number of
- * blocks.
- */
-uint32_t
-sim_next_run(const Sim *sim, const SimStream *stream, uint32_t chunk, DiskRequest *request)
-{
-	const PlanQuery *query = stream->query;
-	uint32_t	size = chunk_blocks(sim, stream);
-	uint32_t	base = chunk * size;
-	uint32_t	low = 0;
-	uint32_t	high = query->nranges;
-
-	memset(request, 0, sizeof(*request));
-	request->table = query->table;
-	while (low < high)
-	{
-		uint32_t	middle = (low + high) / 2;
-
-		if (query->ranges[middle].end <= base)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < query->nranges && query->ranges[low].first < base + size; low++)
-	{
-		uint32_t	first = query->ranges[low].first > base ? query->ranges[low].first : base;
-		uint32_t	end = query->ranges[low].end < base + size ? query->ranges[low].end : base + size;
-
-		if (request->nruns == 0 || first != request->end)
-			request->nruns++;
-		if (request->nblocks == 0)
-			request->first = first;
-		request->end = end;
-		request->nblocks += end - first;
-	}
-	return request->nblocks;
-}
-
 /* The set of chunks that it wants, as a set of those that it has had. */
 static void
 set_wanted(Sim *sim, SimStream *stream)
 {
 	const PlanQuery *query = stream->query;
-	uint32_t	size = chunk_blocks(sim, stream);
-	uint32_t	words;
+	uint32_t	words = (sim->nchunks[query->table] - 1) / 64 + 1;
 
-	stream->nchunks = (sim->config.table_blocks[query->table] - 1) / size + 1;
-	words = (stream->nchunks - 1) / 64 + 1;
 	stream->had = realloc(stream->had, sizeof(uint64_t) * words);
 	if (stream->had == NULL)
 		abort();
@@ -218,7 +171,9 @@ set_wanted(Sim *sim, SimStream *stream)
 	stream->left = 0;
 	for (uint32_t r = 0; r < query->nranges; r++)
 	{
-		for (uint32_t c = query->ranges[r].first / size; c <= (query->ranges[r].end - 1) / size; c++)
+		uint32_t	last = sim_chunk_of(sim, query->table, query->ranges[r].end - 1);
+
+		for (uint32_t c = sim_chunk_of(sim, query->table, query->ranges[r].first); c <= last; c++)
 		{
 			stream->left += has_had(stream, c);
 			stream->had[c / 64] &= ~(UINT64_C(1) << (c % 64));
@@ -245,7 +200,8 @@ log_delivery(Sim *sim, const SimStream *stream, uint32_t chunk)
 	entry->stream = (int) (stream - sim->streams);
 	entry->table = stream->query->table;
 	entry->chunk = chunk;
-	entry->light = sim_next_run(sim, stream, chunk, &request) < chunk_blocks(sim, stream);
+	entry->light = sim_next_run(sim, stream->query, chunk, &request) <
+		sim_partition_of_chunk(sim, entry->table, chunk)->largest;
 	entry->registered = stream->started;
 	entry->delivered = sim->now;
 	entry->finished = SIM_NEVER;
@@ -259,13 +215,10 @@ bound_of(const Sim *sim, bool by_end_of_scan)
 	uint32_t	smallest = sim->config.chunk_blocks;
 	uint64_t	loads;
 
-	for (int i = 0; i < sim->config.ntables; i++)
+	for (int i = 0; i < sim->npartitions; i++)
 	{
-		uint32_t	size = cscan_pool_chunk_blocks(sim->pool, sim->config.chunk_blocks,
-												   sim->config.table_blocks[i]);
-
-		if (size < smallest)
-			smallest = size;
+		if (sim->partitions[i].largest < smallest)
+			smallest = sim->partitions[i].largest;
 	}
 	for (size_t i = 0; i < sim->nentries; i++)
 	{
@@ -304,7 +257,7 @@ read_chunk(Sim *sim, SimStream *stream)
 {
 	const PlanQuery *query = stream->query;
 	DiskRequest request;
-	double		work = sim_next_run(sim, stream, stream->chunk, &request) * query->block_cpu +
+	double		work = sim_next_run(sim, query, stream->chunk, &request) * query->block_cpu +
 		sim->config.chunk_cpu + (stream->waited ? sim->config.wait_cpu : 0);
 
 	stream->work_left = 0;
@@ -343,7 +296,7 @@ deliver(Sim *sim, SimStream *stream, uint32_t chunk)
 	stream->waited = stream->phase == SIM_BLOCKED || stream->phase == SIM_WAKING;
 	if (stream->waited)
 		end_wait(sim, stream);
-	if (chunk >= stream->nchunks || has_had(stream, chunk))
+	if (chunk >= sim->nchunks[stream->query->table] || has_had(stream, chunk))
 	{
 		sim_wrong(sim, "stream %d: chunk %u was delivered twice, or is not wanted",
 				  (int) (stream - sim->streams), chunk);
@@ -363,7 +316,7 @@ fetch(Sim *sim, SimStream *stream, bool rest)
 {
 	DiskRequest request;
 
-	sim_next_run(sim, stream, stream->chunk, &request);
+	sim_next_run(sim, stream->query, stream->chunk, &request);
 	if (rest && request.nblocks > 1)
 	{
 		uint32_t	half = request.nblocks / 2;
@@ -411,6 +364,7 @@ finish_scan(Sim *sim, SimStream *stream)
 		sim->stream_of[stream->scan] = CSCAN_NONE;
 		stream->scan = CSCAN_NONE;
 		sim->running--;
+		sim->look_after = true;
 	}
 	result->done = true;
 	result->start = stream->started;
@@ -421,7 +375,7 @@ finish_scan(Sim *sim, SimStream *stream)
 			sim->entries[i].finished = sim->now;
 	}
 	next_query(sim, stream);
-	sim_look_after_tables(sim);
+	sim_look_after_spaces(sim);
 	sim_told(sim);
 }
 
@@ -486,14 +440,15 @@ ask(Sim *sim, SimStream *stream)
 	slot = cscan_pool_choose(pool, stream->scan, CSCAN_NONE, sim->now);
 	if (slot != CSCAN_NONE)
 	{
-		CScanSlot  *s = &pool->slots[slot];
+		uint32_t	chunk;
 
-		if (s->table != sim->table[stream->query->table] || !cscan_pool_ready_for(pool, slot, stream->scan))
+		if (!sim_from_pool(sim, stream->query->table, pool->slots[slot].chunk, &chunk) ||
+			!cscan_pool_ready_for(pool, slot, stream->scan))
 			sim_wrong(sim, "stream %d: a chunk was handed out that is not ready", (int) (stream - sim->streams));
-		deliver(sim, stream, s->chunk);
+		deliver(sim, stream, chunk);
 		read_chunk(sim, stream);
 	}
-	else if (pool->scans[stream->scan].needed == 0)
+	else if (pool->scans[stream->scan].nwanted == 0)
 	{
 		finish_scan(sim, stream);
 		return;
@@ -507,7 +462,6 @@ static void
 start_query(Sim *sim, SimStream *stream)
 {
 	const PlanQuery *query = stream->query;
-	int			table;
 
 	stream->started = sim->now;
 	stream->ndelivered = 0;
@@ -520,21 +474,17 @@ start_query(Sim *sim, SimStream *stream)
 	set_wanted(sim, stream);
 
 	/* One chunk is nothing to share. */
-	if (plan_blocks(query) > chunk_blocks(sim, stream) &&
-		(table = sim_find_table(sim, query->table)) != CSCAN_NONE)
-		stream->scan = cscan_pool_register(sim->pool, table, stream->policy,
-										   sim->config.table_blocks[query->table],
-										   query->ranges, query->nranges, sim->now);
+	if (plan_blocks(query) > sim_partition_of_block(sim, query->table, query->ranges[0].first)->chunk_blocks)
+		stream->scan = sim_register(sim, query, stream->policy);
 	if (stream->scan != CSCAN_NONE)
 	{
-		cscan_pool_start(sim->pool, stream->scan);
 		sim->stream_of[stream->scan] = query->stream;
 		sim->stats.scans++;
 		if (++sim->running > sim->stats.max_running)
 			sim->stats.max_running = sim->running;
-		if (sim->pool->scans[stream->scan].needed != stream->left)
+		if (sim->pool->scans[stream->scan].nwanted != stream->left)
 			sim_wrong(sim, "stream %d: a scan wants %u chunks, its ranges touch %u", query->stream,
-					  sim->pool->scans[stream->scan].needed, stream->left);
+					  sim->pool->scans[stream->scan].nwanted, stream->left);
 	}
 	ask(sim, stream);
 }
@@ -566,14 +516,16 @@ static void
 look(Sim *sim, SimStream *stream)
 {
 	uint64_t	last = sim->last_loaded > stream->since ? sim->last_loaded : stream->since;
-	uint32_t	chunk;
+	uint32_t	number;
+	uint32_t	chunk = CSCAN_NO_CHUNK;
 
 	if (sim->now <= last + SIM_STUCK_AFTER ||
-		!cscan_pool_take(sim->pool, stream->scan, CSCAN_NONE, sim->now, &chunk))
+		!cscan_pool_take(sim->pool, stream->scan, CSCAN_NONE, sim->now, &number))
 	{
 		look_later(sim, stream);
 		return;
 	}
+	(void) sim_from_pool(sim, stream->query->table, number, &chunk);
 	sim->stats.self_reads++;
 	deliver(sim, stream, chunk);
 	fetch(sim, stream, false);
@@ -655,7 +607,8 @@ do_event(Sim *sim, const SimEvent *event)
 		case SIM_EVENT_STALL:
 			sim->stats.stalls++;
 			cscan_pool_set_stalled(sim->pool, stream->scan, true);
-			sim_look_after_tables(sim);
+			sim->look_after = true;
+			sim_look_after_spaces(sim);
 			sim_manage(sim);
 			break;
 		case SIM_EVENT_LOOK:
@@ -772,23 +725,22 @@ Sim *
 sim_create(const SimConfig *config, const Plan *plan)
 {
 	Sim		   *sim = zeroed(1, sizeof(Sim));
-	uint32_t	smallest = config->chunk_blocks;
 
-	if (smallest > config->budget / 8)
-		smallest = config->budget / 8 > 0 ? config->budget / 8 : 1;
 	sim->config = *config;
 	sim->plan = plan;
-	sim->pool = pool_create(config->max_scans,
-							16 + (int) ((config->room > config->budget ? config->room : config->budget) / smallest),
-							config->budget);
-	cscan_pool_set_limits(sim->pool, config->budget, config->room);
+	sim_tables_begin(sim);
 	cores_init(&sim->cores, config->cores);
 	cores_add_others(&sim->cores, config->others);
 	disk_init(&sim->disk, config->bandwidth, config->latency, config->seek);
 	if (config->slice > 0)
 		disk_add_slices(&sim->disk, config->slice, config->own_bandwidth);
 	if (config->page_cache >= EXTENT_BLOCKS)
-		disk_add_cache(&sim->disk, config->page_cache, config->drop_behind, config->table_blocks, config->ntables);
+	{
+		uint32_t   *blocks = sim_file_blocks(sim);
+
+		disk_add_cache(&sim->disk, config->page_cache, config->drop_behind, blocks, sim->npartitions);
+		free(blocks);
+	}
 
 	sim->nstreams = plan->nstreams;
 	sim->streams = zeroed(plan->nstreams, sizeof(SimStream));
@@ -798,8 +750,6 @@ sim_create(const SimConfig *config, const Plan *plan)
 	sim->in_flight = zeroed(config->depth, sizeof(SimLoad));
 	for (int i = 0; i < config->max_scans; i++)
 		sim->stream_of[i] = CSCAN_NONE;
-	for (int i = 0; i < PLAN_MAX_TABLES; i++)
-		sim->table[i] = CSCAN_NONE;
 	divide_plan(sim);
 	for (int i = 0; i < sim->nstreams; i++)
 	{
@@ -825,7 +775,7 @@ sim_free(Sim *sim)
 {
 	for (int i = 0; i < sim->nstreams; i++)
 		free(sim->streams[i].had);
-	pool_free(sim->pool);
+	sim_tables_end(sim);
 	cores_free(&sim->cores);
 	disk_free(&sim->disk);
 	free(sim->streams);

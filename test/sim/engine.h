@@ -29,6 +29,9 @@
  *	- while a scan is blocked and room can be made the disk is not idle.
  *	The first violation ends the run; sim->wrong says what it was.
  *
+ * Tables may be families of partitions.  The engine numbers chunks by table, through
+ * all of its partitions; tables.c knows their numbers in the pool.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef SIM_ENGINE_H
@@ -65,6 +68,7 @@ typedef struct SimConfig
 								 * streams have them in turn */
 	int			ntables;
 	uint32_t	table_blocks[PLAN_MAX_TABLES];
+	uint32_t	partitions;		/* of each table; 1: it is not cut */
 	bool		log;			/* keep what the lower bound needs */
 	uint64_t	check_every;	/* events between two full checks; 0: none */
 } SimConfig;
@@ -98,7 +102,6 @@ typedef struct SimStream
 								 * all by itself */
 	CScanPolicyId policy;
 	uint64_t	started;
-	uint32_t	nchunks;		/* of its table */
 	uint32_t	left;			/* chunks that it has not had yet */
 	uint64_t   *had;			/* those that it has had, or does not want */
 	uint64_t	log_from;		/* its first entry in the log */
@@ -145,10 +148,23 @@ typedef struct SimEvent
 	uint64_t	serial;			/* void if the stream's is another one now */
 } SimEvent;
 
+/* A table's, or the table itself if it has no others. */
+typedef struct SimPartition
+{
+	int			table;			/* of the plan */
+	uint32_t	first_block;	/* of the table's, and */
+	uint32_t	nblocks;		/* so many */
+	uint32_t	chunk_blocks;
+	uint32_t	largest;		/* blocks in its first chunk */
+	uint32_t	first_chunk;	/* of the table's, likewise */
+	uint32_t	nchunks;
+	int			space;			/* of the pool, or CSCAN_NONE */
+} SimPartition;
+
 typedef struct SimLoad
 {
 	int			slot;
-	int			table;			/* of the pool */
+	int			space;
 	uint64_t	started;
 	uint32_t	nblocks;
 	bool		read;			/* off the disk; what is left is CPU work */
@@ -221,9 +237,15 @@ typedef struct Sim
 	size_t		max_events;
 	uint64_t	norders;
 
+	/* The tables. */
+	int			npartitions;
+	SimPartition *partitions;	/* by table */
+	int		   *partition_of;	/* of each space */
+	uint32_t	nchunks[PLAN_MAX_TABLES];	/* of each table */
+	uint64_t	sweep;			/* loads that a sweep over all tables may take */
+
 	/* The manager. */
-	int			table[PLAN_MAX_TABLES]; /* of the pool, or CSCAN_NONE */
-	int			plan_table[PLAN_MAX_TABLES * 2];	/* the other way round */
+	bool		look_after;		/* spaces may be of no use any more */
 	SimLoad    *in_flight;		/* the oldest is the first */
 	int			nin_flight;
 	bool		manager_wakes;	/* it will be awake some time */
@@ -275,15 +297,24 @@ extern void sim_wrong(Sim *sim, const char *fmt,...)
 extern void sim_wake_manager(Sim *sim);
 extern void sim_manager_is_awake(Sim *sim);
 extern void sim_signal(Sim *sim, SimStream *stream);
-extern uint32_t sim_next_run(const Sim *sim, const SimStream *stream, uint32_t chunk,
-							 DiskRequest *request);
-extern int	sim_find_table(Sim *sim, int table);
 extern void sim_manage(Sim *sim);
 extern void sim_told(Sim *sim);
 extern void sim_load_read(Sim *sim, bool cached);
 extern void sim_load_done(Sim *sim);
-extern void sim_look_after_tables(Sim *sim);
-extern bool sim_table_is_loading(const Sim *sim, int table);
+extern void sim_look_after_spaces(Sim *sim);
+
+/* tables.c */
+extern void sim_tables_begin(Sim *sim);
+extern void sim_tables_end(Sim *sim);
+extern uint32_t *sim_file_blocks(const Sim *sim);
+extern const SimPartition *sim_partition_of_chunk(const Sim *sim, int table, uint32_t chunk);
+extern const SimPartition *sim_partition_of_block(const Sim *sim, int table, uint32_t block);
+extern uint32_t sim_chunk_of(const Sim *sim, int table, uint32_t block);
+extern bool sim_from_pool(const Sim *sim, int table, uint32_t number, uint32_t *chunk);
+extern uint32_t sim_to_pool(const Sim *sim, int table, uint32_t chunk);
+extern uint32_t sim_next_run(const Sim *sim, const PlanQuery *query, uint32_t chunk,
+							 DiskRequest *request);
+extern int	sim_register(Sim *sim, const PlanQuery *query, CScanPolicyId policy);
 
 /* check.c */
 extern uint64_t sim_wait_bound(const Sim *sim, const SimStream *stream);

@@ -14,6 +14,9 @@
 
 #define MB	(1024.0 * 1024.0)
 
+/* Of a table. */
+#define MAX_PARTITIONS	65536
+
 typedef struct Options
 {
 	SimConfig	config;
@@ -50,12 +53,14 @@ usage(FILE *file)
 		  "  --speeds LETTERS    F and S: as many FAST and SLOW queries as there are letters of each\n"
 		  "  --full LETTERS      full scans, one a stream, in this order, such as FSFSFSFSFS\n"
 		  "  --ranges N          a query's blocks lie in so many ranges (default 1)\n"
+		  "  --leaves PERCENT    so many of the queries read one partition instead, all of it (default 0)\n"
 		  "  --fast US, --slow US    CPU time for a block (default 8, 38)\n"
 		  "  --plan FILE         the queries of this file (one a line: stream start speed first end ..., see workload.h)\n"
 		  "  --write-plan FILE   write the queries of the first seed as such a file\n"
 		  "\n"
 		  "the server\n"
 		  "  --table SIZE        of each table; --tables N (default 879MB, 1)\n"
+		  "  --partitions N      each table is a family of so many partitions (default 1: a table)\n"
 		  "  --chunk SIZE        cscan.chunk_size (default 4MB)\n"
 		  "  --buffers SIZE      shared_buffers: the pool pins a half of it and fills 7/8 (default 192MB)\n"
 		  "  --pool CHUNKS       instead: the pool pins so many chunks, and has room for no more\n"
@@ -197,7 +202,7 @@ set_work(Workload *work, const char *name)
 enum
 {
 	OPT_HELP = 256, OPT_POLICY, OPT_SEED, OPT_RUNS, OPT_WORK, OPT_STREAMS, OPT_STAGGER, OPT_QUERIES, OPT_RATE, OPT_SIZES,
-	OPT_SPEEDS, OPT_FULL, OPT_RANGES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_CHUNK,
+	OPT_SPEEDS, OPT_FULL, OPT_RANGES, OPT_LEAVES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_PARTITIONS, OPT_CHUNK,
 	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_DROP_BEHIND, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_OWN_BANDWIDTH, OPT_SLICE, OPT_LATENCY,
 	OPT_SEEK, OPT_DEPTH,
 	OPT_WAKE, OPT_MANAGER_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_WAIT_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
@@ -217,12 +222,14 @@ static const struct option long_options[] = {
 	{"speeds", required_argument, NULL, OPT_SPEEDS},
 	{"full", required_argument, NULL, OPT_FULL},
 	{"ranges", required_argument, NULL, OPT_RANGES},
+	{"leaves", required_argument, NULL, OPT_LEAVES},
 	{"fast", required_argument, NULL, OPT_FAST},
 	{"slow", required_argument, NULL, OPT_SLOW},
 	{"plan", required_argument, NULL, OPT_PLAN},
 	{"write-plan", required_argument, NULL, OPT_WRITE_PLAN},
 	{"table", required_argument, NULL, OPT_TABLE},
 	{"tables", required_argument, NULL, OPT_TABLES},
+	{"partitions", required_argument, NULL, OPT_PARTITIONS},
 	{"chunk", required_argument, NULL, OPT_CHUNK},
 	{"buffers", required_argument, NULL, OPT_BUFFERS},
 	{"pool", required_argument, NULL, OPT_POOL},
@@ -288,6 +295,9 @@ set_workload_option(Options *options, int option, const char *name)
 		case OPT_RANGES:
 			work->pieces = (uint32_t) get_number(optarg, 1, CSCAN_MAX_RANGES, name);
 			return true;
+		case OPT_LEAVES:
+			work->leaves = (uint32_t) get_number(optarg, 0, 100, name);
+			return true;
 		case OPT_FAST:
 			work->block_cpu[PLAN_FAST] = get_number(optarg, 0, 1e9, name);
 			return true;
@@ -318,6 +328,9 @@ set_server_option(Options *options, int option, const char *name)
 			return true;
 		case OPT_TABLES:
 			config->ntables = (int) get_number(optarg, 1, PLAN_MAX_TABLES, name);
+			return true;
+		case OPT_PARTITIONS:
+			config->partitions = (uint32_t) get_number(optarg, 1, MAX_PARTITIONS, name);
 			return true;
 		case OPT_CHUNK:
 			config->chunk_blocks = get_size(optarg, name);
@@ -467,7 +480,10 @@ get_options(Options *options, int argc, char **argv)
 		config->room = config->budget;
 	for (int i = 1; i < config->ntables; i++)
 		config->table_blocks[i] = config->table_blocks[0];
+	if (config->partitions > config->table_blocks[0])
+		fail("not possible", "a partition without blocks");
 	work->ntables = config->ntables;
+	work->partitions = config->partitions;
 	memcpy(work->table_blocks, config->table_blocks, sizeof(work->table_blocks));
 	if (work->rate > 0 && work->queries == 0)
 		work->queries = 1000;

@@ -13,82 +13,74 @@
 
 #include <string.h>
 
+#include "state.h"
+
 /* At one moment, before it counts as spinning. */
 #define MAX_ROUNDS	20
 
 #define Max(a, b)	((a) > (b) ? (a) : (b))
 
 /* ------------------------------------------------------------------
- * Tables
+ * Spaces
  * ------------------------------------------------------------------ */
 
-int
-sim_find_table(Sim *sim, int table)
-{
-	uint32_t	size = cscan_pool_chunk_blocks(sim->pool, sim->config.chunk_blocks,
-											   sim->config.table_blocks[table]);
-
-	if (sim->table[table] == CSCAN_NONE)
-	{
-		sim->table[table] = cscan_pool_add_table(sim->pool, size);
-		if (sim->table[table] == CSCAN_NONE)
-			return CSCAN_NONE;
-		cscan_pool_set_loadable(sim->pool, sim->table[table], true);
-		sim->plan_table[sim->table[table]] = table;
-	}
-	return sim->table[table];
-}
-
-bool
-sim_table_is_loading(const Sim *sim, int table)
+static bool
+is_loading(const Sim *sim, int space)
 {
 	for (int i = 0; i < sim->nin_flight; i++)
 	{
-		if (sim->in_flight[i].table == table)
+		if (sim->in_flight[i].space == space)
 			return true;
 	}
 	return false;
 }
 
 static bool
-has_active_scan(const Sim *sim, int table)
+has_active_scan(const Sim *sim, int space)
 {
-	for (int i = 0; i < sim->config.max_scans; i++)
+	const CScanPool *pool = sim->pool;
+
+	for (int i = cscan_pool_scan_of(pool, space, 0); i != CSCAN_NONE; i = cscan_pool_scan_of(pool, space, i + 1))
 	{
-		if (sim->pool->scans[i].table == table && cscan_pool_active(sim->pool, i))
+		if (cscan_pool_active(pool, i))
 			return true;
 	}
 	return false;
 }
 
 static void
-let_go(Sim *sim, int table)
+let_go(Sim *sim, int space)
 {
-	for (int i = 0; i < sim->pool->state->max_slots; i++)
-	{
-		if (sim->pool->slots[i].table == table)
-			cscan_pool_drop(sim->pool, i);
-	}
+	const CScanPool *pool = sim->pool;
+	const CScanSpace *s = &pool->spaces[space];
+
+	for (int c = cscan_set_next(pool->resident, cscan_chunk_words(pool), s->first_chunk);
+		 c >= 0 && (uint32_t) c < s->first_chunk + s->nchunks;
+		 c = cscan_set_next(pool->resident, cscan_chunk_words(pool), (uint32_t) c + 1))
+		cscan_pool_drop(sim->pool, cscan_pool_find(pool, (uint32_t) c));
 }
 
 /*
- * Nothing is held of a table that nobody scans, or whose scans are all stalled.
+ * Nothing is held of a space that nobody scans, or whose scans are all stalled.
  * What is in flight is waited for: then this is called again.
  */
 void
-sim_look_after_tables(Sim *sim)
+sim_look_after_spaces(Sim *sim)
 {
-	for (int i = 0; i < sim->config.ntables; i++)
+	if (!sim->look_after)
+		return;
+	sim->look_after = false;
+	for (int i = 0; i < sim->npartitions; i++)
 	{
-		int			table = sim->table[i];
+		int			space = sim->partitions[i].space;
 
-		if (table == CSCAN_NONE || sim_table_is_loading(sim, table) || has_active_scan(sim, table))
+		if (space == CSCAN_NONE || is_loading(sim, space) || has_active_scan(sim, space))
 			continue;
-		let_go(sim, table);
-		if (sim->pool->tables[table].nscans == 0)
+		let_go(sim, space);
+		if (sim->pool->spaces[space].nscans == 0)
 		{
-			cscan_pool_remove_table(sim->pool, table);
-			sim->table[i] = CSCAN_NONE;
+			cscan_pool_remove_space(sim->pool, space);
+			sim->partitions[i].space = CSCAN_NONE;
 		}
 	}
 }
@@ -102,10 +94,10 @@ start_load(Sim *sim, const CScanAction *act)
 {
 	SimLoad    *load = &sim->in_flight[sim->nin_flight++];
 	DiskRequest request = {0};
-	CScanRange	run = {0, 0};
+	CScanRun	run = {0, 0, 0};
 
 	load->slot = act->slot;
-	load->table = act->table;
+	load->space = act->space;
 	load->started = sim->now;
 	load->nblocks = act->nblocks;
 	load->read = false;
@@ -117,7 +109,7 @@ start_load(Sim *sim, const CScanAction *act)
 		request.end = run.end;
 	}
 	request.owner = SIM_MANAGER;
-	request.table = sim->plan_table[act->table];
+	request.file = sim->partition_of[act->space];
 	request.nblocks = act->nblocks;
 	disk_submit(&sim->disk, sim->now, request);
 }
@@ -155,12 +147,11 @@ wake_scans(Sim *sim, int slot)
 	const CScanSlot *s = &sim->pool->slots[slot];
 	bool		any = false;
 
-	for (int i = 0; i < sim->config.max_scans; i++)
+	for (int i = cscan_pool_scan_of(sim->pool, s->space, 0); i != CSCAN_NONE;
+		 i = cscan_pool_scan_of(sim->pool, s->space, i + 1))
 	{
-		const CScanInterest *scan = &sim->pool->scans[i];
-
-		if (scan->table == s->table && scan->blocked &&
-			cscan_pool_wants(sim->pool, i, s->chunk) && cscan_pool_ready_for(sim->pool, slot, i))
+		if (sim->pool->scans[i].blocked && cscan_pool_wants(sim->pool, i, s->chunk) &&
+			cscan_pool_ready_for(sim->pool, slot, i))
 		{
 			sim_signal(sim, &sim->streams[sim->stream_of[i]]);
 			any = true;
@@ -192,6 +183,7 @@ finish_load(Sim *sim)
 			sim->block_time += (time - sim->block_time) / 8.0;
 	}
 	sim->last_finish = sim->now;
+	sim->look_after |= !has_active_scan(sim, load.space);
 	sim_check_waits(sim);
 }
 
@@ -291,7 +283,7 @@ sim_manage(Sim *sim)
 
 	do
 	{
-		sim_look_after_tables(sim);
+		sim_look_after_spaces(sim);
 		drop_useless(sim);
 		let_pins_follow_wants(sim);
 		worked = run_scheduler(sim);

@@ -3,6 +3,7 @@
  * test_mixes.c
  *		Servers and queries drawn at random, under each policy and all of them
  *		together, with every invariant checked; the same number is the same run.
+ *		Each also with its tables cut into partitions.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,8 +13,17 @@
 
 #define RUNS	25
 
+/* Partitions of some chunks, or of parts of one. */
+static void
+cut(Random *random, SimConfig *config)
+{
+	config->partitions = 2 + random_below(random, random_chance(random, 50) ? 5 : 60);
+	for (int i = 0; i < config->ntables; i++)
+		config->table_blocks[i] += config->partitions;
+}
+
 static SimConfig
-draw_server(Random *random, int policy)
+draw_server(Random *random, int policy, bool families)
 {
 	SimConfig	config = test_config(1, 8, policy);
 
@@ -37,6 +47,8 @@ draw_server(Random *random, int policy)
 	config.manager_wake = random_chance(random, 25) ? random_below(random, 10000) : 0;
 	config.wait_cpu = random_chance(random, 25) ? random_below(random, 1000) : 0;
 	config.others = random_chance(random, 25) ? random_below(random, 6) : 0;
+	if (families)
+		cut(random, &config);
 	return config;
 }
 
@@ -60,6 +72,8 @@ draw_work(Random *random, const SimConfig *config)
 		work.rate = 1 + random_below(random, 20);
 		work.queries = 30;
 	}
+	work.partitions = config->partitions;
+	work.leaves = config->partitions > 1 ? random_below(random, 50) : 0;
 	return work;
 }
 
@@ -75,6 +89,23 @@ add_pauses(Random *random, Plan *plan)
 	}
 }
 
+/* The number of the chunk that a block is in, through all partitions before it. */
+static uint32_t
+number_of(const SimConfig *config, int table, uint32_t block)
+{
+	uint32_t	chunks = 0;
+
+	for (uint32_t i = 0;; i++)
+	{
+		uint32_t	first = plan_partition(config->table_blocks[table], config->partitions, i);
+		uint32_t	end = plan_partition(config->table_blocks[table], config->partitions, i + 1);
+
+		if (block < end)
+			return chunks + (block - first) / config->chunk_blocks;
+		chunks += (end - first - 1) / config->chunk_blocks + 1;
+	}
+}
+
 /* Chunks of all queries. */
 static uint64_t
 chunks_wanted(const Sim *sim)
@@ -84,13 +115,12 @@ chunks_wanted(const Sim *sim)
 	for (int i = 0; i < sim->plan->nqueries; i++)
 	{
 		const PlanQuery *query = &sim->plan->queries[i];
-		uint32_t	size = sim->config.chunk_blocks;
 		uint32_t	next = 0;
 
 		for (uint32_t r = 0; r < query->nranges; r++)
 		{
-			uint32_t	first = query->ranges[r].first / size;
-			uint32_t	end = (query->ranges[r].end - 1) / size + 1;
+			uint32_t	first = number_of(&sim->config, query->table, query->ranges[r].first);
+			uint32_t	end = number_of(&sim->config, query->table, query->ranges[r].end - 1) + 1;
 
 			if (first < next)
 				first = next;
@@ -118,10 +148,10 @@ typedef struct Summary
 } Summary;
 
 static void
-run(int policy, int number, Summary *sum)
+run(int policy, bool families, int number, Summary *sum)
 {
 	Random		random = {(uint64_t) number * 100 + policy};
-	SimConfig	config = draw_server(&random, policy);
+	SimConfig	config = draw_server(&random, policy, families);
 	Workload	work = draw_work(&random, &config);
 	Plan	   *plan = plan_draw(&work, random_next(&random));
 	Sim		   *sim;
@@ -133,7 +163,7 @@ run(int policy, int number, Summary *sum)
 	sim = sim_create(&config, plan);
 	if (!sim_run(sim))
 	{
-		note("%s, number %d: %s", policy_label(policy), number, sim->wrong);
+		note("%s%s, number %d: %s", policy_label(policy), families ? ", families" : "", number, sim->wrong);
 		sum->failed++;
 	}
 	for (int i = 0; i < plan->nqueries; i++)
@@ -167,23 +197,31 @@ run(int policy, int number, Summary *sum)
 	plan_free(plan);
 }
 
+static void
+runs(int policy, bool families)
+{
+	const char *what = families ? ", families" : "";
+	Summary		sum = {0};
+
+	for (int number = 0; number < RUNS; number++)
+		run(policy, families, number, &sum);
+	is_int(sum.failed, 0, "%s%s: %d runs without a violation", policy_label(policy), what, RUNS);
+	is_int(sum.incomplete, 0, "%s%s: all queries got all their chunks", policy_label(policy), what);
+	is_int(sum.below, 0, "%s%s: never fewer loads than the bound", policy_label(policy), what);
+	is_int(sum.differ, 0, "%s%s: the same run twice is the same", policy_label(policy), what);
+	is_int((int64_t) sum.spins, 0, "%s%s: the manager always comes to an end", policy_label(policy), what);
+	note("%llu events, %llu loads, bound %llu, %llu stalls, %llu self-reads, at most %llu loads in one wait",
+		 (unsigned long long) sum.events, (unsigned long long) sum.loads, (unsigned long long) sum.bound,
+		 (unsigned long long) sum.stalls, (unsigned long long) sum.self_reads,
+		 (unsigned long long) sum.most_loads);
+}
+
 void
 test_mixes(void)
 {
 	for (int policy = 0; policy <= CSCAN_NPOLICIES; policy++)
 	{
-		Summary		sum = {0};
-
-		for (int number = 0; number < RUNS; number++)
-			run(policy, number, &sum);
-		is_int(sum.failed, 0, "%s: %d runs without a violation", policy_label(policy), RUNS);
-		is_int(sum.incomplete, 0, "%s: all queries got all their chunks", policy_label(policy));
-		is_int(sum.below, 0, "%s: never fewer loads than the bound", policy_label(policy));
-		is_int(sum.differ, 0, "%s: the same run twice is the same", policy_label(policy));
-		is_int((int64_t) sum.spins, 0, "%s: the manager always comes to an end", policy_label(policy));
-		note("%llu events, %llu loads, bound %llu, %llu stalls, %llu self-reads, at most %llu loads in one wait",
-			 (unsigned long long) sum.events, (unsigned long long) sum.loads, (unsigned long long) sum.bound,
-			 (unsigned long long) sum.stalls, (unsigned long long) sum.self_reads,
-			 (unsigned long long) sum.most_loads);
+		runs(policy, false);
+		runs(policy, true);
 	}
 }

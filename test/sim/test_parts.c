@@ -183,11 +183,11 @@ static void
 test_page_cache(void)
 {
 	Disk		disk;
-	uint32_t	tables[2] = {1000, 1000};
+	uint32_t	files[2] = {1000, 1000};
 	DiskRequest other = request(5, 0, 64);
 
 	disk_init(&disk, 81920000.0, 0, 1000);
-	disk_add_cache(&disk, 3 * EXTENT_BLOCKS, false, tables, 2);
+	disk_add_cache(&disk, 3 * EXTENT_BLOCKS, false, files, 2);
 	disk_submit(&disk, 0, request(1, 0, 128));
 	complete(&disk, 1, 13800, "two extents that are not there");
 	disk_submit(&disk, 20000, request(2, 64, 64));
@@ -196,9 +196,9 @@ test_page_cache(void)
 	complete(&disk, 3, 20064 + 12800 + 1000, "two more: one has to go");
 	disk_submit(&disk, 40000, request(4, 0, 128));
 	complete(&disk, 4, 40000 + 13800, "it is the one used least recently, and then the other goes");
-	other.table = 1;
+	other.file = 1;
 	disk_submit(&disk, 60000, other);
-	complete(&disk, 5, 60000 + 7400, "another table's extents are others");
+	complete(&disk, 5, 60000 + 7400, "another file's extents are others");
 	is_int((int64_t) disk.blocks, 128 + 128 + 128 + 64, "blocks off the disk");
 	disk_free(&disk);
 }
@@ -208,10 +208,10 @@ static void
 test_drop_behind(bool drop_behind, int64_t blocks)
 {
 	Disk		disk;
-	uint32_t	tables[1] = {1000};
+	uint32_t	files[1] = {1000};
 
 	disk_init(&disk, 81920000.0, 0, 0);
-	disk_add_cache(&disk, 4 * EXTENT_BLOCKS, drop_behind, tables, 1);
+	disk_add_cache(&disk, 4 * EXTENT_BLOCKS, drop_behind, files, 1);
 	for (uint32_t i = 0; i < 30; i++)
 	{
 		disk_submit(&disk, disk.done_at, request((int) i, i % 10 * EXTENT_BLOCKS, EXTENT_BLOCKS));

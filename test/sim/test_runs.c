@@ -294,9 +294,9 @@ static void
 forget_delivery(Sim *sim)
 {
 	/* A chunk that the pool will hand out counts as had. */
-	for (uint32_t c = 0; c < sim->streams[3].nchunks; c++)
+	for (uint32_t c = 0; c < sim->nchunks[0]; c++)
 	{
-		if (cscan_pool_wants(sim->pool, sim->streams[3].scan, c))
+		if (cscan_pool_wants(sim->pool, sim->streams[3].scan, sim_to_pool(sim, 0, c)))
 		{
 			sim->streams[3].had[c / 64] |= UINT64_C(1) << (c % 64);
 			return;
@@ -333,7 +333,7 @@ static void
 starve(Sim *sim)
 {
 	/* Nothing may be loaded any more. */
-	cscan_pool_set_loadable(sim->pool, sim->table[0], false);
+	cscan_pool_set_access(sim->pool, sim->partitions[0].space, CSCAN_ACCESS_UNKNOWN);
 }
 
 static void

@@ -20,6 +20,7 @@ static const struct
 	{"bound", test_bound},
 	{"scenes", test_scenes},
 	{"mixes", test_mixes},
+	{"partitions", test_partitions},
 };
 
 SimConfig

@@ -29,5 +29,6 @@ extern void test_plans(void);
 extern void test_bound(void);
 extern void test_scenes(void);
 extern void test_mixes(void);
+extern void test_partitions(void);
 
 #endif							/* SIM_TESTS_H */

@@ -31,12 +31,10 @@ record(const CScanPool *pool, const CScanTraceRecord *r)
 void
 trace_file_begin(Sim *sim, FILE *file)
 {
-	const CScanPoolState *state = sim->pool->state;
-	CScanTraceHeader header = {state->max_scans, state->max_slots, state->max_helpers};
 	uint8_t		bytes[CSCAN_TRACE_HEADER_SIZE];
 
 	trace = file;
-	cscan_trace_encode_header(&header, bytes);
+	cscan_trace_encode_header(&sim->pool->state->limits, bytes);
 	fwrite(bytes, sizeof(bytes), 1, trace);
 	cscan_trace_save(sim->pool, put, NULL);
 	sim->pool->record = record;

@@ -103,6 +103,12 @@ plan_blocks(const PlanQuery *query)
 	return n;
 }
 
+uint32_t
+plan_partition(uint32_t nblocks, uint32_t partitions, uint32_t n)
+{
+	return (uint32_t) ((uint64_t) nblocks * n / partitions);
+}
+
 /* ------------------------------------------------------------------
  * Drawing
  * ------------------------------------------------------------------ */
@@ -177,15 +183,29 @@ draw_ranges(const Workload *work, Random *random, PlanQuery *query, double size)
 	}
 }
 
+/* All of one partition. */
+static void
+draw_leaf(const Workload *work, Random *random, PlanQuery *query)
+{
+	uint32_t	nblocks = work->table_blocks[query->table];
+	uint32_t	n = random_below(random, work->partitions);
+
+	plan_add_range(query, plan_partition(nblocks, work->partitions, n),
+				   plan_partition(nblocks, work->partitions, n + 1));
+}
+
 static void
 draw_query(const Workload *work, Random *random, Plan *plan, int stream, uint64_t start,
 		   char letter, double size)
 {
 	PlanSpeed	speed = letter == 'S' ? PLAN_SLOW : PLAN_FAST;
 	int			table = work->ntables > 1 ? (int) random_below(random, work->ntables) : 0;
+	PlanQuery  *query = plan_add(plan, stream, start, speed, work->block_cpu[speed], table);
 
-	draw_ranges(work, random,
-				plan_add(plan, stream, start, speed, work->block_cpu[speed], table), size);
+	if (work->leaves > 0 && random_chance(random, work->leaves))
+		draw_leaf(work, random, query);
+	else
+		draw_ranges(work, random, query, size);
 }
 
 static Plan *

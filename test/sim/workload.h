@@ -34,6 +34,10 @@
 
 #include "harness.h"
 
+/*
+ * A table may be a family: it has so many partitions then, which are about equal
+ * and follow one another.  Its blocks are numbered through all of them.
+ */
 #define PLAN_MAX_TABLES	64
 #define PLAN_MAX_SIZES	64
 #define PLAN_ANY_POLICY	(-1)
@@ -80,6 +84,9 @@ typedef struct Workload
 										 * there are letters */
 	bool		in_order;		/* stream i has the speed of letter i */
 	uint32_t	pieces;			/* ranges that a query's blocks lie in */
+	uint32_t	partitions;		/* of each table */
+	uint32_t	leaves;			/* percent of the queries that read one
+								 * partition, all of it */
 	int			ntables;
 	uint32_t	table_blocks[PLAN_MAX_TABLES];
 	double		block_cpu[2];	/* FAST, SLOW */
@@ -91,6 +98,9 @@ extern PlanQuery *plan_add(Plan *plan, int stream, uint64_t start, PlanSpeed spe
 extern void plan_add_range(PlanQuery *query, uint32_t first, uint32_t end);
 extern void plan_set_endless(Plan *plan, int stream);
 extern void plan_free(Plan *plan);
+
+/* The first block of a table's partition; of the number behind the last: its end. */
+extern uint32_t plan_partition(uint32_t nblocks, uint32_t partitions, uint32_t n);
 
 /* Blocks that a query reads. */
 extern uint32_t plan_blocks(const PlanQuery *query);

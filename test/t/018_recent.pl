@@ -42,7 +42,7 @@ sub loads
 	while (read $in, my $record, 32)
 	{
 		my ($kind, $flag, $chunk) = unpack 'C C x22 V', $record;
-		push @loads, $chunk if $kind == 49 && $flag == 3;
+		push @loads, $chunk if $kind == 52 && $flag == 3;
 	}
 	return @loads;
 }

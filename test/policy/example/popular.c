@@ -3,14 +3,70 @@
  * popular.c
  *		Policy popular, the worked example of doc/policies.md.
  *
- * Whoever waits longest is served, with the chunk that most scans want; a scan
- * uses first what was loaded first, and what fewest scans want goes.  It shares
- * much and is fair in turns, but it lets short scans wait, and nothing keeps the
- * last chunks that a scan needs from being the least popular ones.
+ * Whoever waits longest is served, with the chunk that most scans have asked for.
+ * A scan uses first what was loaded first.  What no scan wants goes before what
+ * some scan does, and of these the chunk that the fewest have asked for.
+ *
+ * Its history is one word for each chunk: how many scans have asked for it when
+ * they started, since its space came.  Each load of a chunk forgets half of that,
+ * so that what was popular long ago is not so for ever.
+ *
+ * It shares much and is fair in turns, but it lets short scans wait, and nothing
+ * keeps the last chunks that a scan needs from being the least popular ones.
  *
  *-------------------------------------------------------------------------
  */
-#include "pool_internal.h"
+#include <string.h>
+
+#include "policy.h"
+#include "slots.h"
+#include "status.h"
+
+/* ------------------------------------------------------------------
+ * History
+ * ------------------------------------------------------------------ */
+
+static size_t
+history_words(const CScanLimits *limits)
+{
+	return limits->max_chunks;
+}
+
+static uint64_t
+popularity(const CScanPool *pool, uint32_t chunk)
+{
+	return pool->history[CSCAN_POLICY_POPULAR][chunk];
+}
+
+/* Its numbers may be another space's next. */
+static void
+on_space_gone(CScanPool *pool, uint64_t *history, int space)
+{
+	const CScanSpace *p = &pool->spaces[space];
+
+	memset(history + p->first_chunk, 0, sizeof(uint64_t) * p->nchunks);
+}
+
+static void
+on_start(CScanPool *pool, uint64_t *history, int scan)
+{
+	CSCAN_SET_EACH(c, cscan_wanted(pool, scan), pool->scans[scan].end_word)
+	{
+		history[c]++;
+	}
+}
+
+static void
+on_load(CScanPool *pool, uint64_t *history, int scan, uint32_t chunk)
+{
+	(void) pool;
+	(void) scan;
+	history[chunk] -= history[chunk] / 2;
+}
+
+/* ------------------------------------------------------------------
+ * Decisions
+ * ------------------------------------------------------------------ */
 
 /* Its scans may begin anywhere: the order is that of the loads. */
 static uint32_t
@@ -34,18 +90,16 @@ choose_available(const CScanPool *pool, int scan)
  * whom no room can be made, and the disk would stand still for it.
  */
 static int
-choose_query(CScanPool *pool, uint64_t now)
+choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
 	int			best = CSCAN_NONE;
 
 	(void) now;
-	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + CSCAN_POLICY_POPULAR),
-				   cscan_scan_words(pool))
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + (int) self), cscan_scan_words(pool))
 	{
-		const CScanInterest *s = &pool->scans[i];
+		const CScanScan *s = &pool->scans[i];
 
-		if (pool->tables[s->table].loadable && cscan_pool_starved(pool, i) &&
-			cscan_pool_has_absent(pool, i) &&
+		if (cscan_pool_starved(pool, i) && cscan_pool_has_absent(pool, i) &&
 			(best == CSCAN_NONE ||
 			 (s->blocked && !pool->scans[best].blocked) ||
 			 (s->blocked == pool->scans[best].blocked && s->since < pool->scans[best].since)))
@@ -57,23 +111,16 @@ choose_query(CScanPool *pool, uint64_t now)
 static uint32_t
 choose_load(CScanPool *pool, int scan)
 {
-	int			table = pool->scans[scan].table;
-	uint32_t	first = cscan_status_first_absent(pool, scan, pool->tables[table].cursor);
+	uint32_t	first = cscan_state_first_absent(pool, scan, pool->scans[scan].cursor, true);
 	uint32_t	best = first;
 	uint32_t	chunk = first;
-	int			most = -1;
 
 	/* In the order from the last load on, so that the first of equals wins. */
 	while (chunk != CSCAN_NO_CHUNK)
 	{
-		int			interested = cscan_pool_interested(pool, table, chunk);
-
-		if (interested > most)
-		{
+		if (popularity(pool, chunk) > popularity(pool, best))
 			best = chunk;
-			most = interested;
-		}
-		chunk = cscan_status_first_absent(pool, scan, chunk + 1);
+		chunk = cscan_state_first_absent(pool, scan, chunk + 1, true);
 		if (chunk == first)
 			break;
 	}
@@ -94,20 +141,33 @@ static void
 least_valued(CScanPool *pool, uint64_t *slots)
 {
 	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
+	uint64_t	least = UINT64_MAX;
 
 	cscan_tally_lowest(&interested, slots, cscan_slot_words(pool));
+	CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
+	{
+		if (popularity(pool, pool->slots[i].chunk) < least)
+			least = popularity(pool, pool->slots[i].chunk);
+	}
+	CSCAN_SET_EACH(i, slots, cscan_slot_words(pool))
+	{
+		if (popularity(pool, pool->slots[i].chunk) > least)
+			cscan_set_remove(slots, (uint32_t) i);
+	}
 }
 
 /* It claims nothing against other policies. */
 static void
-protect(CScanPool *pool, uint64_t *slots)
+protect(CScanPool *pool, CScanPolicyId self, uint64_t *slots)
 {
 	(void) pool;
+	(void) self;
 	(void) slots;
 }
 
 const CScanPolicy cscan_policy_popular = {
 	.name = "popular",
+	.traits = {.overrides = true},
 	.start = start,
 	.choose_available = choose_available,
 	.choose_query = choose_query,
@@ -115,5 +175,8 @@ const CScanPolicy cscan_policy_popular = {
 	.spare = spare,
 	.least_valued = least_valued,
 	.protect = protect,
-	.overrides = true,
+	.history_words = history_words,
+	.on_space_gone = on_space_gone,
+	.on_start = on_start,
+	.on_load = on_load,
 };

@@ -19,14 +19,20 @@
  *
  * The last two together are policy demand (src/policy/demand.c).
  *
- * What the last scans wanted demand.c knows, by parts of a table.  Plain rather
- * than quick: all the rest is looked at for each decision.
+ * What the last scans wanted demand.c knows.  Plain rather than quick: all the rest
+ * is looked at for each decision.
  *
  *-------------------------------------------------------------------------
  */
 #define cscan_policy_relevance cscan_policy_paper
 #include "../../../src/policy/relevance.c"
 #undef cscan_policy_relevance
+
+#define cscan_policy_demand cscan_policy_paper_demand
+#include "../../../src/policy/demand.c"
+#undef cscan_policy_demand
+
+#include "state.h"
 
 #define FAIR			1
 #define BATCHES			2
@@ -36,7 +42,7 @@
 
 #define MAX_SCANS		1024
 #define BATCH			4
-#define IMPATIENCE		(VARIANT == IMPATIENT ? 8 : 1)
+#define WAITING_COUNTS	(VARIANT == IMPATIENT ? 8 : 1)
 
 /* Of one pool at a time; a pool that has loaded less than was seen is another one. */
 static struct
@@ -58,8 +64,7 @@ look_at_pool(const CScanPool *pool)
 static bool
 can_be_served(CScanPool *pool, int scan)
 {
-	return pool->tables[pool->scans[scan].table].loadable && cscan_pool_starved(pool, scan) &&
-		cscan_pool_has_absent(pool, scan);
+	return cscan_pool_starved(pool, scan) && cscan_pool_has_absent(pool, scan);
 }
 
 /* Shares of the loads since the last time. */
@@ -85,14 +90,15 @@ share_loads(CScanPool *pool)
 static double
 value_of(const CScanPool *pool, int scan, uint64_t now)
 {
-	const CScanInterest *s = &pool->scans[scan];
+	const CScanScan *s = &pool->scans[scan];
 	double		waiting = s->blocked ? (double) now - (double) s->since : 0;
 
 	if (VARIANT == FAIR)
 		return seen.credit[scan] + (s->blocked ? 1e9 : 0);
 	if (VARIANT == BATCHES && scan == seen.served && seen.in_a_row > 0 && seen.in_a_row < BATCH)
 		return 1e9;
-	return -(double) s->needed + IMPATIENCE * waiting / (double) cscan_queue_rate(pool, CSCAN_POLICY_RELEVANCE);
+	return -(double) s->needed +
+		WAITING_COUNTS * waiting * 1000 / (double) cscan_queue_rate(pool, CSCAN_POLICY_RELEVANCE);
 }
 
 static uint32_t
@@ -104,13 +110,13 @@ start_variant(const CScanPool *pool, int scan)
 }
 
 static int
-choose_query_variant(CScanPool *pool, uint64_t now)
+choose_query_variant(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
 	int			best = CSCAN_NONE;
 	double		most = 0;
 
 	if (VARIANT == ARRIVAL_LOADS || VARIANT == ARRIVAL_KEEPS)
-		return choose_query(pool, now);
+		return cscan_relevance_choose_query(pool, self, now);
 	look_at_pool(pool);
 	share_loads(pool);
 	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + CSCAN_POLICY_RELEVANCE), cscan_scan_words(pool))
@@ -137,30 +143,31 @@ choose_query_variant(CScanPool *pool, uint64_t now)
 static uint32_t
 choose_load_variant(CScanPool *pool, int scan)
 {
-	const CScanInterest *s = &pool->scans[scan];
-	uint32_t	from = pool->tables[s->table].cursor;
+	uint32_t	first = cscan_state_first_absent(pool, scan, pool->scans[scan].cursor, true);
 	uint32_t	best = CSCAN_NO_CHUNK;
+	uint32_t	c = first;
 	double		most = -1;
+	CScanTally	tally = tally_of(pool, pool->history[CSCAN_POLICY_DEMAND]);
 
 	if (VARIANT != BATCHES && VARIANT != ARRIVAL_LOADS)
 		return cscan_relevance_choose_load(pool, scan);
-	for (uint32_t i = 0; i < s->nchunks; i++)
+	/* In the order from the last load on, so that the first of equals wins. */
+	while (c != CSCAN_NO_CHUNK)
 	{
-		uint32_t	c = (from + i) % s->nchunks;
-		double		value;
+		double		value = cscan_pool_find(pool, c) == CSCAN_NONE ? cscan_relevance_load(pool, c) : -1;
 
-		if (!cscan_pool_wants(pool, scan, c) || cscan_pool_find(pool, s->table, c) != CSCAN_NONE)
-			continue;
-		value = cscan_relevance_load(pool, s->table, c);
-		if (VARIANT == ARRIVAL_LOADS)
-			value += (double) cscan_demand_of(pool, s->table, c) / (CSCAN_LAST_SCANS + 1);
-		else if (c == seen.last_chunk + 1 && seen.in_a_row > 0 && seen.in_a_row < BATCH)
+		if (value >= 0 && VARIANT == ARRIVAL_LOADS)
+			value += (double) cscan_tally_count(&tally, c) / (LAST_SCANS + 1);
+		else if (value >= 0 && c == seen.last_chunk + 1 && seen.in_a_row > 0 && seen.in_a_row < BATCH)
 			value = 1e9;
 		if (value > most)
 		{
 			best = c;
 			most = value;
 		}
+		c = cscan_state_first_absent(pool, scan, c + 1, true);
+		if (c == first)
+			break;
 	}
 	if (best == CSCAN_NO_CHUNK)
 		return cscan_relevance_choose_load(pool, scan);
@@ -174,13 +181,12 @@ choose_load_variant(CScanPool *pool, int scan)
 
 const CScanPolicy cscan_policy_relevance = {
 	.name = "relevance",
+	.traits = {.queue = CSCAN_QUEUE_RELEVANCE,.impatience = 1,.overrides = true},
 	.start = start_variant,
 	.choose_available = cscan_relevance_choose_available,
 	.choose_query = choose_query_variant,
 	.choose_load = choose_load_variant,
 	.spare = cscan_relevance_spare,
-	.least_valued = VARIANT == ARRIVAL_KEEPS ? cscan_demand_least_valued : cscan_relevance_least_valued,
+	.least_valued = VARIANT == ARRIVAL_KEEPS ? least_valued : cscan_relevance_least_valued,
 	.protect = cscan_relevance_protect,
-	.overrides = true,
-	.impatience = 1,
 };

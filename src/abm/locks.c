@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * tables.c
+ * locks.c
  *		The ABM's locks: AccessShareLock on each table whose chunks it holds,
  *		and on that table's database, since DROP DATABASE takes no table locks.
  *
@@ -31,9 +31,9 @@ typedef struct CScanTableLocks
 static CScanTableLocks *locks;
 
 void
-cscan_tables_init(void)
+cscan_locks_init(void)
 {
-	locks = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanTableLocks) * cscan_max_scans);
+	locks = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanTableLocks) * cscan_max_tables);
 }
 
 /*
@@ -41,7 +41,7 @@ cscan_tables_init(void)
  * lock table is full.
  */
 bool
-cscan_tables_lock(int table, Oid dbid, Oid relid)
+cscan_locks_take(int table, Oid dbid, Oid relid)
 {
 	CScanTableLocks *l = &locks[table];
 
@@ -61,7 +61,7 @@ cscan_tables_lock(int table, Oid dbid, Oid relid)
 }
 
 void
-cscan_tables_unlock(int table)
+cscan_locks_release(int table)
 {
 	CScanTableLocks *l = &locks[table];
 
@@ -74,7 +74,7 @@ cscan_tables_unlock(int table)
 
 /* Does anybody wait for one of these locks? */
 bool
-cscan_tables_waited_for(int table)
+cscan_locks_waited_for(int table)
 {
 	CScanTableLocks *l = &locks[table];
 

@@ -1,0 +1,336 @@
+/*-------------------------------------------------------------------------
+ *
+ * holding.c
+ *		The tables that the ABM holds: their locks, and with them their chunks.
+ *
+ *		look_after		take the locks of tables that came, let go of those that
+ *						nobody scans
+ *		yield			let go of those whose lock somebody waits for
+ *		wake_all		let all scans look again
+ *		anything		is there a table at all?
+ *		reset			nothing is held: the ABM begins or ends
+ *
+ * shared.h draws the states of a table.  locks.c has the locks themselves.
+ *
+ * Invariant: no lock without a registration that was seen live after the lock was
+ * taken, and no chunk of a table without its lock.  Letting go happens in the
+ * order: wait for I/O, unpin, unlock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "abm/abm.h"
+#include "fault.h"
+
+/* A table whose lock was refused is tried again after so long (us). */
+#define RETRY_LOCK_AFTER	100000
+
+static void
+set_lock_state(int table, CScanLockState state)
+{
+	CScanAccess access = CSCAN_ACCESS_UNKNOWN;
+
+	if (state == CSCAN_TABLE_LOCKED)
+		access = CSCAN_ACCESS_GRANTED;
+	else if (state == CSCAN_TABLE_REFUSED)
+		access = CSCAN_ACCESS_REFUSED;
+	cscan_tables[table].lock_state = state;
+	cscan_tables[table].refused_at = cscan_now();
+	cscan_pool_set_access(&cscan_pool, table, access);
+}
+
+/* Let all scans of a table look again. */
+static void
+wake_scans(int table)
+{
+	for (int i = cscan_pool_scan_of(&cscan_pool, table, 0); i != CSCAN_NONE;
+		 i = cscan_pool_scan_of(&cscan_pool, table, i + 1))
+		ConditionVariableBroadcast(&cscan_scans[i].cv);
+}
+
+void
+cscan_holding_wake_all(void)
+{
+	for (int i = 0; i < cscan_max_scans; i++)
+	{
+		if (cscan_pool.scans[i].used)
+			ConditionVariableBroadcast(&cscan_scans[i].cv);
+	}
+}
+
+/*
+ * Is there a scan of it that is not stalled, or that has gone on a short while
+ * ago?  One that finds all that it needs in memory keeps what is held, but needs
+ * nothing.  Call with the lock held to be sure.
+ */
+static bool
+has_active_scan(int table, bool warm, uint64 now)
+{
+	for (int i = cscan_pool_scan_of(&cscan_pool, table, 0); i != CSCAN_NONE;
+		 i = cscan_pool_scan_of(&cscan_pool, table, i + 1))
+	{
+		const CScanScan *s = &cscan_pool.scans[i];
+
+		if ((warm || !s->warm) &&
+			(!s->stalled || now < cscan_scans[i].last_change + CSCAN_STALLED_AFTER))
+			return true;
+	}
+	return false;
+}
+
+bool
+cscan_holding_anything(void)
+{
+	return cscan_pool.state->nspaces > 0;
+}
+
+/* Nothing is held of it, and nobody scans it. */
+static void
+remove_table(int table)
+{
+	cscan_lock();
+	cscan_tables_drop(table);
+	cscan_unlock();
+}
+
+/* Let go of all chunks of a table, then of its lock. */
+static void
+let_go(int table)
+{
+	const CScanSpace *space = &cscan_pool.spaces[table];
+
+	if (cscan_tables[table].chunks_loaded > 0)
+		cscan_recent_remember(cscan_tables[table].locator,
+							  cscan_space_blocks(space, space->cursor - 1).end);
+	for (uint32 c = space->first_chunk; c < space->first_chunk + space->nchunks; c++)
+	{
+		if (cscan_pool.slot_of[c] != CSCAN_NONE)
+			cscan_loads_drop_slot(cscan_pool.slot_of[c]);
+	}
+	cscan_page_cache_forget();
+	CSCAN_FAULT(CSCAN_FAULT_ABM_UNLOCK);
+	cscan_locks_release(table);
+}
+
+static void
+acquire_table(int table)
+{
+	CScanSpace	space;
+	bool		locked;
+	bool		wanted;
+
+	cscan_lock();
+	wanted = cscan_pool.spaces[table].used && has_active_scan(table, false, cscan_now()) &&
+		(cscan_tables[table].lock_state == CSCAN_TABLE_WANTED ||
+		 cscan_tables[table].lock_state == CSCAN_TABLE_REFUSED);
+	if (wanted)
+		set_lock_state(table, CSCAN_TABLE_LOCKING);
+	space = cscan_pool.spaces[table];
+	cscan_unlock();
+	if (!wanted)
+		return;
+
+	/* From here on only we change the entry. */
+	locked = cscan_locks_take(table, cscan_tables[table].dbid, cscan_tables[table].relid);
+	CSCAN_FAULT(CSCAN_FAULT_ABM_LOCKED);
+
+	/* Only now look whether the registration is still live. */
+	cscan_lock();
+	wanted = cscan_pool.spaces[table].nscans > 0;
+	if (wanted)
+	{
+		set_lock_state(table, locked ? CSCAN_TABLE_LOCKED : CSCAN_TABLE_REFUSED);
+		if (!locked)
+			wake_scans(table);
+	}
+	else
+		set_lock_state(table, CSCAN_TABLE_RELEASING);
+	cscan_unlock();
+	if (wanted)
+	{
+		if (locked && space.last_load == 0 && space.extent > 0)
+			cscan_recent_recall(cscan_tables[table].locator, table, &space);
+		return;
+	}
+
+	if (locked)
+		cscan_locks_release(table);
+	remove_table(table);
+}
+
+/*
+ * All scans of a table are stalled, perhaps idle cursors of a session that now
+ * wants to change the table: hold nothing until one of them goes on.
+ */
+static void
+suspend_table(int table)
+{
+	bool		gone;
+
+	let_go(table);
+	cscan_lock();
+	gone = cscan_pool.spaces[table].nscans == 0;
+	set_lock_state(table, gone ? CSCAN_TABLE_RELEASING : CSCAN_TABLE_WANTED);
+	cscan_unlock();
+	if (gone)
+		remove_table(table);
+}
+
+/* Somebody waits for our lock: scans of this table read for themselves. */
+static void
+yield_table(int table)
+{
+	cscan_lock();
+	set_lock_state(table, CSCAN_TABLE_REFUSED);
+	wake_scans(table);
+	cscan_unlock();
+	let_go(table);
+}
+
+void
+cscan_holding_yield_waited_for(void)
+{
+	for (int i = 0; i < cscan_max_tables; i++)
+	{
+		if (cscan_pool.spaces[i].used && cscan_tables[i].lock_state == CSCAN_TABLE_LOCKED &&
+			cscan_locks_waited_for(i))
+			yield_table(i);
+	}
+}
+
+/*
+ * May there be something to do for it?  An unlocked look, since hardly ever is
+ * there anything: what is missed now is seen next time.
+ */
+static bool
+needs_care(int table, uint64 now)
+{
+	switch (cscan_tables[table].lock_state)
+	{
+		case CSCAN_TABLE_WANTED:
+			return has_active_scan(table, false, now);
+		case CSCAN_TABLE_LOCKED:
+			return !has_active_scan(table, true, now);
+		case CSCAN_TABLE_REFUSED:
+			return cscan_pool.spaces[table].nscans == 0 ||
+				now > cscan_tables[table].refused_at + RETRY_LOCK_AFTER;
+		default:
+			return true;
+	}
+}
+
+/* Do for a table what is to be done. */
+static void
+look_after_table(int table, uint64 now)
+{
+	CScanLockState state;
+	bool		wanted;
+	bool		active;
+
+	cscan_lock();
+	if (!cscan_pool.spaces[table].used)
+	{
+		cscan_unlock();
+		return;
+	}
+	state = cscan_tables[table].lock_state;
+	wanted = cscan_pool.spaces[table].nscans > 0;
+	active = has_active_scan(table, true, now);
+	if (!wanted && (state == CSCAN_TABLE_LOCKED || state == CSCAN_TABLE_REFUSED))
+	{
+		set_lock_state(table, CSCAN_TABLE_RELEASING);
+		cscan_tables_hide(table);
+	}
+	else if (!active && state == CSCAN_TABLE_LOCKED)
+		set_lock_state(table, CSCAN_TABLE_LOCKING);
+	cscan_unlock();
+
+	switch (state)
+	{
+		case CSCAN_TABLE_LOCKED:
+			if (wanted && !active)
+				suspend_table(table);
+			else if (!wanted)
+			{
+				let_go(table);
+				remove_table(table);
+			}
+			break;
+		case CSCAN_TABLE_REFUSED:
+			if (!wanted)
+				remove_table(table);
+			else if (now > cscan_tables[table].refused_at + RETRY_LOCK_AFTER)
+				acquire_table(table);
+			break;
+		case CSCAN_TABLE_WANTED:
+			acquire_table(table);
+			break;
+		default:
+			break;
+	}
+}
+
+/*
+ * Take the locks of new tables, let go of those that nobody scans.  Returns
+ * whether there were any.
+ */
+bool
+cscan_holding_look_after(void)
+{
+	uint64		now = cscan_now();
+	uint64		releases;
+	int			left;
+	bool		found = false;
+
+	cscan_lock();
+	releases = cscan_shared->releases_wanted;
+	cscan_shared->tables_changed = false;
+	left = cscan_pool.state->nspaces;
+	cscan_unlock();
+
+	for (int i = 0; i < cscan_max_tables && left > 0; i++)
+	{
+		if (!cscan_pool.spaces[i].used)
+			continue;
+		left--;
+		if (!needs_care(i, now))
+			continue;
+		found = true;
+		look_after_table(i, now);
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (found)
+		cscan_page_cache_forget();
+
+	if (cscan_shared->releases_done != releases)
+	{
+		cscan_lock();
+		cscan_shared->releases_done = releases;
+		cscan_unlock();
+		ConditionVariableBroadcast(&cscan_shared->released);
+	}
+	return found;
+}
+
+/*
+ * Nothing is held by anybody: so it is after an ABM has ended, and so a new one
+ * begins.  Scans that are registered stay so, and are served again.
+ */
+void
+cscan_holding_reset(void)
+{
+	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
+		cscan_pool_drop(&cscan_pool, i);
+	for (int i = 0; i < cscan_max_tables; i++)
+	{
+		if (!cscan_pool.spaces[i].used)
+			continue;
+		set_lock_state(i, CSCAN_TABLE_WANTED);
+		if (cscan_pool.spaces[i].nscans == 0)
+			cscan_tables_drop(i);
+	}
+	cscan_holding_wake_all();
+	cscan_shared->releases_done = cscan_shared->releases_wanted;
+	cscan_shared->tables_changed = true;
+}

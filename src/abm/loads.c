@@ -1,0 +1,340 @@
+/*-------------------------------------------------------------------------
+ *
+ * loads.c
+ *		The loads in flight, and what follows from them for slots and scans.
+ *
+ *		run_scheduler	as long as there is room in flight: decide, then evict,
+ *						unpin or start a load
+ *		finish			finish the oldest load, wake the scans that wait for it
+ *		follow_wants	drop, unpin and pin again as the scans' wants have changed
+ *		drop_slot		wait for the slot's load, forget it, let its frames go
+ *		tidy			close files now and then
+ *		abandon			the process ends
+ *
+ * The pool decides (policy/), loader.c handles the frames.  This file carries the
+ * decisions from the one to the other.
+ *
+ * Invariant: the pool calls a chunk loaded only once its frames are there, and has
+ * forgotten it before they are let go.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "utils/memutils.h"
+
+#include "abm/abm.h"
+#include "fault.h"
+
+/* Loads in flight: the one being waited for, and what the disk does next. */
+#define LOADS_IN_FLIGHT		2
+
+/*
+ * From storage that takes less than this for a block (us) a chunk is had again
+ * for little more than it costs to keep it: new frames, that are in no CPU's
+ * cache, for what comes next.
+ */
+#define FAST_BLOCK_TIME		20
+
+/* Files are closed after so many loads. */
+#define TIDY_AFTER_LOADS	1024
+
+typedef struct CScanLoadInFlight
+{
+	int			slot;
+	int			scan;			/* whom it is for, and */
+	int			policy;			/* under which policy */
+	uint64		started;		/* us */
+} CScanLoadInFlight;
+
+static CScanLoadInFlight in_flight[LOADS_IN_FLIGHT];
+static int	nin_flight;			/* the oldest is the first */
+static uint64 last_finish;
+static double block_time;		/* see note_storage(); 0: not known yet */
+static int *read_under;			/* for each slot: the policy under which its
+								 * chunk was read, or CSCAN_NONE */
+static int *to_wake;			/* scans; see find_scans_to_wake() */
+static int	loads_since_tidy;
+
+void
+cscan_loads_init(void)
+{
+	to_wake = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_max_scans);
+	read_under = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_pool.state->limits.max_slots);
+	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
+		read_under[i] = CSCAN_NONE;
+}
+
+/*
+ * A load of this slot has ended.  Find the blocked scans that can use what is in
+ * it; call with the lock held.  They are woken after it has been released: a process that is woken may
+ * take the CPU at once, and would take it from the one who has the lock.
+ */
+static int
+find_scans_to_wake(int slot)
+{
+	const CScanSlot *s = &cscan_pool.slots[slot];
+	int			n = 0;
+
+	for (int i = cscan_pool_scan_of(&cscan_pool, s->space, 0); i != CSCAN_NONE;
+		 i = cscan_pool_scan_of(&cscan_pool, s->space, i + 1))
+	{
+		cscan_scans[i].loads++;
+		if (cscan_pool.scans[i].blocked && cscan_pool_can_use(&cscan_pool, slot, i))
+		{
+			cscan_shared->stats[cscan_pool.scans[i].policy].wakeups++;
+			to_wake[n++] = i;
+		}
+	}
+	return n;
+}
+
+static void
+wake_scans(int n)
+{
+	for (int i = 0; i < n; i++)
+		ConditionVariableSignal(&cscan_scans[to_wake[i]].cv);
+}
+
+static void
+start_load(const CScanAction *act, uint64 now)
+{
+	CScanLoadInFlight *load = &in_flight[nin_flight++];
+
+	CSCAN_FAULT(CSCAN_FAULT_ABM_START_LOAD);
+	load->slot = act->slot;
+	load->scan = act->scan;
+	load->policy = cscan_pool.scans[act->scan].policy;
+	load->started = now;
+	cscan_loader_start(act, &cscan_tables[act->space]);
+}
+
+/*
+ * A load for which a scan had to wait took so long for each block (us).  Others
+ * tell nothing of the storage: while nobody waited, the kernel may have read
+ * ahead.
+ */
+static void
+note_storage(double time)
+{
+	if (block_time == 0)
+		block_time = time;
+	else
+		block_time += (time - block_time) / 8.0;
+}
+
+static bool
+storage_is_fast(void)
+{
+	return block_time > 0 && block_time < FAST_BLOCK_TIME;
+}
+
+/*
+ * Finish the load at that place of in_flight[].  Returns whether something else
+ * may be to be done now.
+ */
+static bool
+finish_load(int n)
+{
+	CScanLoadInFlight load = in_flight[n];
+	uint32		blocks_read;
+	bool		ok;
+	bool		more;
+	uint64		now;
+	uint64		duration = 0;
+	int			nwake;
+	CScanStats *stats = &cscan_shared->stats[load.policy];
+	CScanSharedTable *table;
+
+	ok = cscan_loader_finish(load.slot, &blocks_read);
+	CSCAN_FAULT(CSCAN_FAULT_ABM_LOADED);
+
+	nin_flight--;
+	memmove(&in_flight[n], &in_flight[n + 1], sizeof(CScanLoadInFlight) * (nin_flight - n));
+
+	cscan_lock();
+	now = cscan_now();
+	cscan_shared->abm_loaded = now;
+	table = &cscan_tables[cscan_pool.slots[load.slot].space];
+
+	if (blocks_read > 0)
+		duration = now - Max(load.started, last_finish);
+	cscan_pool_loaded(&cscan_pool, load.slot, now, duration, !ok,
+					  ok && (blocks_read == 0 || storage_is_fast()));
+	stats->chunks_loaded++;
+	stats->blocks_read += blocks_read;
+	if (!ok)
+		read_under[load.slot] = CSCAN_NONE;
+	else if (blocks_read > 0)
+		read_under[load.slot] = load.policy;
+	table->chunks_loaded++;
+	table->blocks_read += blocks_read;
+	nwake = find_scans_to_wake(load.slot);
+	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
+	cscan_unlock();
+	wake_scans(nwake);
+	if (nwake > 0 && blocks_read > 0)
+		note_storage((double) duration / blocks_read);
+	last_finish = now;
+	loads_since_tidy++;
+	return more;
+}
+
+/* Wait for what is in flight of that slot. */
+static void
+finish_loads_of(int slot)
+{
+	for (int i = nin_flight; i-- > 0;)
+	{
+		if (in_flight[i].slot == slot)
+			(void) finish_load(i);
+	}
+}
+
+/* The slot has been forgotten. */
+static void
+let_frames_go(int slot)
+{
+	CSCAN_FAULT(CSCAN_FAULT_ABM_DROP);
+	cscan_loader_release(slot);
+	read_under[slot] = CSCAN_NONE;
+}
+
+/* Forget a slot and let go of its frames. */
+void
+cscan_loads_drop_slot(int slot)
+{
+	finish_loads_of(slot);
+	cscan_lock();
+	cscan_pool_drop(&cscan_pool, slot);
+	cscan_shared->abm_idle = false;
+	cscan_unlock();
+	let_frames_go(slot);
+}
+
+/*
+ * Do what the scheduler says, until enough is in flight or nothing is to be
+ * done.
+ */
+void
+cscan_loads_run_scheduler(void)
+{
+	bool		idle = false;
+
+	while (nin_flight < LOADS_IN_FLIGHT && !idle)
+	{
+		CScanAction act;
+		uint64		now;
+
+		CHECK_FOR_INTERRUPTS();
+		cscan_lock();
+		now = cscan_now();
+		cscan_pool_decide(&cscan_pool, now, &act);
+		if (act.kind == CSCAN_ACT_EVICT)
+			cscan_shared->stats[cscan_pool.scans[act.scan].policy].evictions++;
+		cscan_shared->abm_alive = now;
+
+		/*
+		 * Mostly one load is all that is to be done.  From then on a scan
+		 * that changes something must set the latch.
+		 */
+		idle = act.kind == CSCAN_ACT_NOTHING ||
+			(act.kind == CSCAN_ACT_LOAD && !cscan_pool_wants_load(&cscan_pool, now));
+		cscan_shared->abm_idle = idle;
+		cscan_unlock();
+
+		if (act.kind == CSCAN_ACT_EVICT)
+			let_frames_go(act.slot);
+		else if (act.kind == CSCAN_ACT_UNPIN)
+			cscan_loader_unpin(act.slot, true);
+		else if (act.kind == CSCAN_ACT_LOAD)
+			start_load(&act, now);
+	}
+}
+
+bool
+cscan_loads_in_flight(void)
+{
+	return nin_flight > 0;
+}
+
+/*
+ * Wait for the oldest load and finish it.  Returns whether something else may be
+ * to be done now.
+ */
+bool
+cscan_loads_finish(void)
+{
+	bool		told = false;
+
+	/* Somebody may need the next one before this one is complete. */
+	while (cscan_loader_step(in_flight[0].slot))
+	{
+		if (!cscan_shared->abm_idle)
+		{
+			cscan_loads_run_scheduler();
+			told = true;
+		}
+	}
+	told |= finish_load(0);
+	return told;
+}
+
+/*
+ * Drop what goes as soon as nobody wants it, unpin what else nobody wants any
+ * more, pin what is wanted again.
+ */
+void
+cscan_loads_follow_wants(void)
+{
+	for (;;)
+	{
+		int			useless;
+		int			unwanted = CSCAN_NONE;
+		int			wanted = CSCAN_NONE;
+
+		cscan_lock();
+		useless = cscan_pool_useless(&cscan_pool);
+		if (useless == CSCAN_NONE)
+			unwanted = cscan_pool_release(&cscan_pool);
+		else
+		{
+			/* Those that were read have been evicted like others. */
+			if (read_under[useless] != CSCAN_NONE)
+				cscan_shared->stats[read_under[useless]].evictions++;
+			cscan_pool_drop(&cscan_pool, useless);
+		}
+		if (useless == CSCAN_NONE && unwanted == CSCAN_NONE)
+			wanted = cscan_pool_hold(&cscan_pool);
+		cscan_unlock();
+
+		if (useless != CSCAN_NONE)
+			let_frames_go(useless);
+		else if (unwanted != CSCAN_NONE)
+			cscan_loader_unpin(unwanted, false);
+		else if (wanted == CSCAN_NONE)
+			break;
+		else if (!cscan_loader_repin(wanted))
+			cscan_loads_drop_slot(wanted);
+	}
+}
+
+/* Close files, if it is time, or now. */
+void
+cscan_loads_tidy(bool now)
+{
+	if (loads_since_tidy > TIDY_AFTER_LOADS || now)
+	{
+		cscan_loader_tidy();
+		loads_since_tidy = 0;
+	}
+}
+
+/* The process ends, perhaps in the middle of a load: all pins go. */
+void
+cscan_loads_abandon(void)
+{
+	nin_flight = 0;
+	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
+		cscan_loader_abandon(i);
+}

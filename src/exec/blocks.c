@@ -1,0 +1,199 @@
+/*-------------------------------------------------------------------------
+ *
+ * blocks.c
+ *		Which blocks a CScan is to read, and its registration for them.
+ *
+ *		find			the ranges of blocks: the whole table, the pages of a bitmap,
+ *						or a range of TIDs
+ *		head			where the head of a scan that may stop early ends
+ *		register		announce the ranges behind the head
+ *		register_rest	announce once more what is left of them
+ *		leave			give the registration back
+ *
+ * A process alone and the leader of a parallel scan begin in the same way: both
+ * chunks.c and parallel.c build on this.
+ *
+ * Invariant: no block is announced that the scan has read before in the same
+ * pass.  The ranges begin behind the head, and after a loss they leave out the
+ * chunks that have been taken.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/tableam.h"
+#include "nodes/bitmapset.h"
+#include "storage/predicate.h"
+#include "utils/memutils.h"
+
+#include "exec/exec.h"
+
+/* Find out what of the table is to be read, in the node's own context. */
+void
+cscan_blocks_find(CScanState *node)
+{
+	ScanState  *ss = &node->css.ss;
+
+	MemoryContextReset(node->context);
+	node->pages = NULL;
+	node->nranges = 0;
+	if (node->kind == CSCAN_BITMAP)
+	{
+		MemoryContext old;
+
+		cscan_bitmap_resolve(node);
+		old = MemoryContextSwitchTo(node->context);
+		node->ranges = cscan_pages_ranges(node->pages, &node->nranges);
+		MemoryContextSwitchTo(old);
+		node->counts.pages += node->pages->nexact + node->pages->nlossy;
+		node->counts.lossy += node->pages->nlossy;
+	}
+	else
+	{
+		CScanRange	range = {0, 0};
+
+		/* What is written behind these blocks must meet the predicate lock. */
+		PredicateLockRelation(ss->ss_currentRelation, ss->ps.state->es_snapshot);
+		node->nblocks = RelationGetNumberOfBlocks(ss->ss_currentRelation);
+		range.end = node->nblocks;
+		if (node->kind == CSCAN_TID_RANGE)
+		{
+			if (!cscan_tid_range_evaluate(node))
+				range.end = 0;
+			else
+			{
+				range.first = ItemPointerGetBlockNumberNoCheck(&node->min_tid);
+				if (ItemPointerGetBlockNumberNoCheck(&node->max_tid) < node->nblocks)
+					range.end = ItemPointerGetBlockNumberNoCheck(&node->max_tid) + 1;
+			}
+		}
+		if (range.first < range.end)
+		{
+			node->ranges = MemoryContextAlloc(node->context, sizeof(CScanRange));
+			node->ranges[node->nranges++] = range;
+			node->counts.pages += range.end - range.first;
+		}
+	}
+	node->span.first = node->nranges > 0 ? node->ranges[0].first : 0;
+	node->span.end = node->nranges > 0 ? node->ranges[node->nranges - 1].end : 0;
+}
+
+/* Where the head ends: it has a chunk's worth of blocks. */
+BlockNumber
+cscan_blocks_head(const CScanState *node)
+{
+	uint32		left = cscan_shared->preferred_chunk_blocks;
+
+	for (uint32 i = 0; i < node->nranges; i++)
+	{
+		if (node->ranges[i].end - node->ranges[i].first >= left)
+			return node->ranges[i].first + left;
+		left -= node->ranges[i].end - node->ranges[i].first;
+	}
+	return node->span.end;
+}
+
+void
+cscan_blocks_leave(CScanState *node)
+{
+	if (node->reg)
+		cscan_registry_leave(node->reg);
+	node->reg = NULL;
+}
+
+/* The ranges from "head" on, as the registry wants them. */
+CScanTarget
+cscan_blocks_target(CScanState *node)
+{
+	CScanTarget target = {.rel = node->css.ss.ss_currentRelation,.nblocks = node->nblocks};
+
+	while (node->nranges > 0 && node->ranges[0].end <= node->head)
+	{
+		target.read_before += node->ranges[0].end - node->ranges[0].first;
+		node->ranges++;
+		node->nranges--;
+	}
+	if (node->nranges > 0 && node->ranges[0].first < node->head)
+	{
+		target.read_before += node->head - node->ranges[0].first;
+		node->ranges[0].first = node->head;
+	}
+	target.ranges = node->ranges;
+	target.nranges = node->nranges;
+	return target;
+}
+
+/* Register them, if possible. */
+void
+cscan_blocks_register(CScanState *node, bool joinable)
+{
+	CScanTarget target = cscan_blocks_target(node);
+
+	/* It may have been registered since the last pass. */
+	if (node->reg && (node->nranges == 0 || !cscan_registry_again(node->reg, &target, 1)))
+		cscan_blocks_leave(node);
+
+	/* The plan may be older than the wish for physical order. */
+	if (node->reg == NULL && synchronize_seqscans && node->nranges > 0)
+		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
+											node->policy, joinable);
+	if (node->reg)
+		node->counts.chunks += target.nchunks;
+}
+
+/* Of the ranges keep what the scan has not taken yet. */
+void
+cscan_blocks_keep_rest(CScanState *node)
+{
+	uint32		ndone = bms_num_members(node->done);
+	CScanRange *left = MemoryContextAlloc(node->context, sizeof(CScanRange) * (node->nranges + ndone + 1));
+	uint32		nleft = 0;
+
+	if (ndone == 0)
+		return;
+	for (uint32 i = 0; i < node->nranges; i++)
+	{
+		BlockNumber end;
+
+		for (BlockNumber block = node->ranges[i].first; block < node->ranges[i].end; block = end)
+		{
+			uint32		chunk = block / node->chunk_blocks;
+
+			end = Min(node->ranges[i].end - chunk * node->chunk_blocks, node->chunk_blocks) +
+				chunk * node->chunk_blocks;
+			if (bms_is_member((int) chunk, node->done))
+				continue;
+			if (nleft > 0 && left[nleft - 1].end == block)
+				left[nleft - 1].end = end;
+			else
+			{
+				left[nleft].first = block;
+				left[nleft++].end = end;
+			}
+		}
+	}
+	node->ranges = left;
+	node->nranges = nleft;
+
+	/* Another registration may have other chunks. */
+	bms_free(node->done);
+	node->done = NULL;
+}
+
+/*
+ * While it was stalled the scan has lost its place to another one.  Register
+ * anew what is left; where that cannot be, this process reads it in order.
+ */
+void
+cscan_blocks_register_rest(CScanState *node)
+{
+	CScanTarget target;
+
+	cscan_blocks_leave(node);
+	cscan_blocks_keep_rest(node);
+	target = cscan_blocks_target(node);
+	if (synchronize_seqscans && node->nranges > 0 && node->nranges <= CSCAN_MAX_RANGES)
+		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
+											node->policy, false);
+	node->alone = (node->reg == NULL);
+}

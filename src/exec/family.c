@@ -1,0 +1,609 @@
+/*-------------------------------------------------------------------------
+ *
+ * family.c
+ *		The CScans of one Append, as one scan of many tables.
+ *
+ * A query over a partitioned table announces all that it will read of all
+ * partitions at once, and reads them in the order in which their chunks are there:
+ * the order that fragments of an Append come in is free (Section 3 of "Reordering
+ * Query Execution in Tertiary Memory Databases").  The node remains PostgreSQL's
+ * Append, which prunes, runs children asynchronously and counts.  Only the choice
+ * of the child that is next is ours: Append asks for it when a child has no row for
+ * it, which for a CScan of a family means that its turn is over.
+ *
+ *		choose_next		Append asks who is next: the member that has the next chunk,
+ *						and in the end the children that are no members
+ *		next			a member has read its chunk: the next one is its own, or
+ *						another one's turn has come
+ *		rest, leave		the Append begins again, or ends
+ *
+ * Members are the CScans that the planner has marked (rewrite.c), but for those
+ * that read next to nothing.  Where the family cannot be registered as a whole, its
+ * CScans are on their own, one after the other.
+ *
+ * Invariant: each member's list of the chunks that it has taken holds for its table
+ * as if it were alone; a chunk is its turn's, and it has at most one turn.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "nodes/nodeFuncs.h"
+#include "nodes/execnodes.h"
+#include "parser/parsetree.h"
+#include "utils/memutils.h"
+
+#include "exec/exec.h"
+
+/*
+ * A table that is no larger than this the scan reads by itself, one request or two,
+ * when no chunk is left for it elsewhere (blocks).
+ */
+#define SMALL_MEMBER	CSCAN_GAP_TO_READ
+
+struct CScanFamily
+{
+	AppendState *append;
+	bool		(*choose_other) (AppendState *append);	/* PostgreSQL's own choice */
+	Oid			relid;			/* what the query calls it */
+	CScanState **members;		/* of the Append's children, by their number: those
+								 * that are marked, else NULL */
+	int			nmembers;		/* that are */
+	CScanState *host;			/* if they are parallel: the first of them */
+	bool		led;			/* this process has begun it as a leader */
+
+	/* This pass over all of them */
+	CScanRegistration *reg;		/* NULL: there is none */
+	bool		active;			/* it hands out chunks */
+	bool		resting;		/* no pass is under way, */
+	bool		beginning;		/* or it is just being begun */
+	bool		begun;
+	bool		rescanned;
+	CScanState **by_relid;		/* members that are announced, in that order */
+	int			nannounced;
+	bool		turns;			/* its members have turns; then the others */
+	CScanState *next;			/* whose turn is next, as is known already */
+	int			other;			/* PostgreSQL's choice, put off until then; or -1 */
+	int			resume;			/* where its choice goes on */
+};
+
+static bool choose_next(AppendState *append);
+
+/* ------------------------------------------------------------------
+ * Beginning
+ * ------------------------------------------------------------------ */
+
+static int
+compare_relids(const void *a, const void *b)
+{
+	Oid			x = RelationGetRelid((*(CScanState *const *) a)->css.ss.ss_currentRelation);
+	Oid			y = RelationGetRelid((*(CScanState *const *) b)->css.ss.ss_currentRelation);
+
+	return x < y ? -1 : x > y;
+}
+
+static CScanState *
+find_member(const CScanFamily *family, Oid relid)
+{
+	int			low = 0;
+	int			high = family->nannounced;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+		CScanState *member = family->by_relid[middle];
+		Oid			here = RelationGetRelid(member->css.ss.ss_currentRelation);
+
+		if (here == relid)
+			return member;
+		if (here < relid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* Members whose turn it may be: not pruned (NULL: none is), and no table twice. */
+static void
+find_members(CScanFamily *family, const Bitmapset *valid)
+{
+	int			n = 0;
+
+	for (int i = 0; i < family->append->as_nplans; i++)
+	{
+		if (family->members[i] && (valid == NULL || bms_is_member(i, valid)))
+			family->by_relid[n++] = family->members[i];
+	}
+	qsort(family->by_relid, n, sizeof(CScanState *), compare_relids);
+
+	/* Of a table that a UNION ALL reads twice the second scan is on its own. */
+	family->nannounced = 0;
+	for (int i = 0; i < n; i++)
+	{
+		if (i == 0 || compare_relids(&family->by_relid[i], &family->by_relid[i - 1]) != 0)
+			family->by_relid[family->nannounced++] = family->by_relid[i];
+	}
+}
+
+/* What each of them is to read; those with little are left out. */
+static CScanTarget *
+find_targets(CScanFamily *family)
+{
+	CScanTarget *targets = palloc(sizeof(CScanTarget) * Max(family->nannounced, 1));
+	int			n = 0;
+
+	for (int i = 0; i < family->nannounced; i++)
+	{
+		CScanState *member = family->by_relid[i];
+		uint64		blocks = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		if (member->css.ss.ps.chgParam != NULL)
+			ExecReScan(&member->css.ss.ps);
+		cscan_blocks_find(member);
+		for (uint32 r = 0; r < member->nranges; r++)
+			blocks += member->ranges[r].end - member->ranges[r].first;
+		if (blocks <= (cscan_debug_small_scans ? 0 : SMALL_MEMBER))
+			continue;
+		targets[n] = cscan_blocks_target(member);
+		family->by_relid[n++] = member;
+	}
+	family->nannounced = n;
+	return targets;
+}
+
+/* The members' chunks come from the family's registration; or not any more. */
+static void
+set_in_turn(CScanFamily *family, bool in_turn)
+{
+	for (int i = 0; i < family->nannounced; i++)
+	{
+		CScanState *member = family->by_relid[i];
+
+		member->in_turn = in_turn;
+		member->begun = in_turn;
+		member->reg = in_turn ? family->reg : NULL;
+	}
+}
+
+/*
+ * Announce all members that are not pruned, as one scan.  Where that cannot be, or
+ * one is all that there is, there is no family in this pass.
+ */
+static void
+begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
+{
+	CScanTarget *targets;
+
+	family->resting = false;
+	find_members(family, valid);
+	if (family->nannounced < 2 || !synchronize_seqscans)
+	{
+		cscan_family_leave(family);
+		return;
+	}
+	family->beginning = true;
+	targets = find_targets(family);
+	family->beginning = false;
+	if (family->reg && (family->nannounced < 2 ||
+						!cscan_registry_again(family->reg, targets, family->nannounced)))
+		cscan_family_leave(family);
+	if (family->reg == NULL && family->nannounced >= 2)
+		family->reg = cscan_registry_register(family->relid, targets, family->nannounced,
+											  family->by_relid[0]->policy, joinable);
+	for (int i = 0; i < family->nannounced && family->reg; i++)
+		family->by_relid[i]->counts.chunks += targets[i].nchunks;
+	pfree(targets);
+	if (family->reg == NULL)
+		return;
+	family->active = family->turns = true;
+	set_in_turn(family, true);
+}
+
+/* Is it a family below a Gather, whose leader has begun it? */
+static bool
+is_shared(const CScanFamily *family)
+{
+	return family->host != NULL && family->host->parallel != NULL;
+}
+
+/* The leader begins, before there are workers. */
+void
+cscan_family_begin_leader(CScanFamily *family)
+{
+	cscan_family_take_choice(family);
+	set_in_turn(family, false);
+	family->active = family->turns = false;
+	if (family->reg)
+		cscan_registry_rest(family->reg);
+	for (int i = 0; i < family->append->as_nplans; i++)
+	{
+		CScanState *member = family->members[i];
+
+		if (member == NULL)
+			continue;
+		cscan_chunks_reset(member);
+		if (family->led && outerPlanState(member))
+			ExecReScan(outerPlanState(member));
+	}
+	begin(family, NULL, true);
+	family->led = true;
+}
+
+/* A worker joins. */
+static void
+join(CScanFamily *family)
+{
+	const CScanTicket *ticket = cscan_parallel_ticket(family->host);
+	int			n = 0;
+
+	if (ticket == NULL)
+		return;
+	for (int i = 0; i < family->append->as_nplans; i++)
+	{
+		CScanState *member = family->members[i];
+
+		if (member && member->parallel && cscan_parallel_learn(member))
+			family->by_relid[n++] = member;
+	}
+	qsort(family->by_relid, n, sizeof(CScanState *), compare_relids);
+	family->nannounced = n;
+	family->reg = cscan_registry_join(ticket);
+	family->active = family->turns = true;
+	set_in_turn(family, true);
+}
+
+/*
+ * A process of a parallel query begins its pass over what the leader has announced.
+ * What is pruned only now, is taken back.
+ */
+static void
+begin_shared(CScanFamily *family)
+{
+	if (!family->host->leader)
+		join(family);
+	else
+		family->active = family->turns = family->reg != NULL;
+	for (int i = 0; i < family->nannounced && family->reg; i++)
+	{
+		CScanState *member = family->by_relid[i];
+
+		if (!bms_is_member(member->child, family->append->as_valid_subplans))
+			cscan_registry_take_back(family->reg, RelationGetRelid(member->css.ss.ss_currentRelation));
+	}
+}
+
+/* ------------------------------------------------------------------
+ * Turns
+ * ------------------------------------------------------------------ */
+
+/*
+ * While it was stalled the family has lost its place.  Register anew what is left;
+ * where that cannot be, each member reads the rest of its table on its own.
+ */
+static void
+register_rest(CScanFamily *family)
+{
+	CScanTarget *targets = palloc(sizeof(CScanTarget) * family->nannounced);
+	int			n = 0;
+
+	cscan_registry_leave(family->reg);
+	family->reg = NULL;
+	for (int i = 0; i < family->nannounced; i++)
+	{
+		CScanState *member = family->by_relid[i];
+
+		cscan_blocks_keep_rest(member);
+		if (member->nranges == 0)
+			continue;
+		targets[n++] = cscan_blocks_target(member);
+	}
+	if (n > 0 && synchronize_seqscans)
+		family->reg = cscan_registry_register(family->relid, targets, n,
+											  family->by_relid[0]->policy, false);
+	pfree(targets);
+	if (family->reg != NULL)
+	{
+		set_in_turn(family, true);
+		return;
+	}
+	set_in_turn(family, false);
+	for (int i = 0; i < family->nannounced; i++)
+		family->by_relid[i]->begun = family->by_relid[i]->alone = true;
+	family->nannounced = 0;
+	family->active = false;
+	if (family->other < 0)
+		family->other = family->resume;
+}
+
+/* Ask for the next chunk, here or, for a worker without a place, without the ABM. */
+static CScanDelivery
+next_portion(CScanFamily *family, CScanPortion *portion, uint64 *waited)
+{
+	if (family->reg)
+		return cscan_registry_next(family->reg, portion, waited);
+	return cscan_registry_take(cscan_parallel_ticket(family->host), portion) ?
+		CSCAN_SELF_READ : CSCAN_FINISHED;
+}
+
+/*
+ * Get the next chunk; the member whose it is has it to read then.  NULL if there is
+ * none left.
+ */
+static CScanState *
+next_turn(CScanFamily *family)
+{
+	uint64		waited = 0;
+
+	while (family->active)
+	{
+		CScanPortion portion;
+		CScanDelivery how = next_portion(family, &portion, &waited);
+		CScanState *member;
+
+		if (how == CSCAN_LOST)
+		{
+			register_rest(family);
+			continue;
+		}
+		if (how == CSCAN_FINISHED)
+		{
+			/* The leader's helpers may still be reading. */
+			family->active = false;
+			if (!family->rescanned && !(is_shared(family) && family->host->leader))
+				cscan_family_leave(family);
+			break;
+		}
+
+		member = find_member(family, portion.relid);
+		if (member == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("a chunk of relation %u was handed out, which the scan does not read",
+									 portion.relid)));
+
+		/* What was announced before it was pruned nobody wants. */
+		if (!bms_is_member(member->child, family->append->as_valid_subplans))
+			continue;
+		cscan_chunks_set(member, &portion, how);
+		member->counts.waited += waited;
+		if (member->parallel)
+			cscan_parallel_count(member);
+		return member;
+	}
+	return NULL;
+}
+
+/* A member has read its chunk.  Is the next one its own? */
+bool
+cscan_family_next(CScanState *node)
+{
+	CScanFamily *family = node->family;
+	CScanState *member = next_turn(family);
+
+	if (member == node)
+		return true;
+	family->next = member;
+
+	/* Its rest may be its own to read, and nobody else's. */
+	return member == NULL && !node->in_turn && node->alone && cscan_chunks_next(node);
+}
+
+static CScanFamily *
+family_of(const AppendState *append)
+{
+	for (int i = 0; i < append->as_nplans; i++)
+	{
+		CScanFamily *family;
+
+		if (!IsA(append->appendplans[i], CustomScanState) ||
+			((CustomScanState *) append->appendplans[i])->methods != &cscan_exec_methods)
+			continue;
+		family = ((CScanState *) append->appendplans[i])->family;
+		if (family)
+			return family;
+	}
+	return NULL;
+}
+
+/* Is it that member's rows that the family has handed out in this pass? */
+static bool
+had_turns(const CScanFamily *family, int child)
+{
+	return family->members[child] != NULL && family->members[child]->in_turn;
+}
+
+/*
+ * The Append begins a pass.  PostgreSQL's choice comes first, since it says what has
+ * been pruned; whom it chose is put off.
+ */
+static bool
+begin_pass(CScanFamily *family)
+{
+	AppendState *append = family->append;
+
+	/* Nobody has told, if all members are told when they are next asked. */
+	if (family->begun)
+		cscan_family_rest(family);
+	family->begun = true;
+	if (!family->choose_other(append))
+		return false;
+	if (is_shared(family))
+		begin_shared(family);
+	else
+		begin(family, append->as_valid_subplans, false);
+	family->resume = append->as_whichplan;
+	family->other = had_turns(family, append->as_whichplan) ? -1 : append->as_whichplan;
+	return true;
+}
+
+/* Append's choice of the child that is next. */
+static bool
+choose_next(AppendState *append)
+{
+	CScanFamily *family = family_of(append);
+
+	if (append->as_whichplan < 0 && !begin_pass(family))
+		return false;
+	if (family->turns)
+	{
+		CScanState *member = family->next;
+
+		if (member == NULL && family->active)
+			member = next_turn(family);
+		family->next = NULL;
+		if (member != NULL)
+		{
+			append->as_whichplan = member->child;
+			return true;
+		}
+		family->turns = false;
+		append->as_whichplan = family->resume;
+	}
+
+	/* The others, beginning with the one that was put off. */
+	if (family->other >= 0)
+	{
+		append->as_whichplan = family->other;
+		family->other = -1;
+		return true;
+	}
+	while (family->choose_other(append))
+	{
+		if (!had_turns(family, append->as_whichplan))
+			return true;
+	}
+	return false;
+}
+
+/* From now on the family chooses; a parallel Append has set its own choice anew. */
+void
+cscan_family_take_choice(CScanFamily *family)
+{
+	if (family->append->choose_next_subplan == choose_next)
+		return;
+	family->choose_other = family->append->choose_next_subplan;
+	family->append->choose_next_subplan = choose_next;
+}
+
+/* ------------------------------------------------------------------
+ * Life cycle
+ * ------------------------------------------------------------------ */
+
+/* The Append is about to begin again. */
+void
+cscan_family_rest(CScanFamily *family)
+{
+	if (family->resting || family->beginning || !family->begun || is_shared(family))
+		return;
+	family->resting = family->rescanned = true;
+	set_in_turn(family, false);
+	family->active = family->turns = false;
+	family->next = NULL;
+	if (family->reg)
+		cscan_registry_rest(family->reg);
+}
+
+void
+cscan_family_leave(CScanFamily *family)
+{
+	if (family->reg)
+		cscan_registry_leave(family->reg);
+	family->reg = NULL;
+	family->active = false;
+	for (int i = 0; i < family->nannounced; i++)
+		family->by_relid[i]->reg = NULL;
+}
+
+/* The CScans of an Append that are marked become a family. */
+static void
+make_family(AppendState *append)
+{
+	CScanFamily *family;
+	CScanState **members = palloc0(sizeof(CScanState *) * Max(append->as_nplans, 1));
+	Append	   *plan = (Append *) append->ps.plan;
+	RangeTblEntry *rte;
+	CScanState *first = NULL;
+	int			n = 0;
+
+	for (int i = 0; i < append->as_nplans; i++)
+	{
+		CScanState *member = (CScanState *) append->appendplans[i];
+
+		if (!IsA(member, CustomScanState) || member->css.methods != &cscan_exec_methods ||
+			!member->in_family || member->first_rows)
+			continue;
+		if (first == NULL)
+			first = member;
+		if (member->css.ss.ps.plan->parallel_aware != first->css.ss.ps.plan->parallel_aware)
+			continue;
+		members[i] = member;
+		member->child = i;
+		n++;
+	}
+	if (n < 2)
+	{
+		pfree(members);
+		return;
+	}
+
+	family = palloc0(sizeof(CScanFamily));
+	family->append = append;
+	family->members = members;
+	family->nmembers = n;
+	family->by_relid = palloc(sizeof(CScanState *) * n);
+	family->other = -1;
+	if (first->css.ss.ps.plan->parallel_aware)
+		family->host = first;
+	for (int i = 0; i < append->as_nplans; i++)
+	{
+		if (members[i] == NULL)
+			continue;
+		members[i]->family = family;
+		members[i]->host = family->host;
+	}
+	family->relid = RelationGetRelid(first->css.ss.ss_currentRelation);
+	if (!bms_is_empty(plan->apprelids))
+	{
+		rte = exec_rt_fetch(bms_next_member(plan->apprelids, -1), append->ps.state);
+		if (rte->rtekind == RTE_RELATION)
+			family->relid = rte->relid;
+	}
+	cscan_family_take_choice(family);
+}
+
+static bool
+find_families(PlanState *ps, void *context)
+{
+	if (ps == NULL)
+		return false;
+	if (IsA(ps, AppendState) && family_of((AppendState *) ps) == NULL)
+		make_family((AppendState *) ps);
+	return planstate_tree_walker(ps, find_families, context);
+}
+
+static ExecutorStart_hook_type prev_executor_start;
+
+static void
+executor_start(QueryDesc *query, int eflags)
+{
+	MemoryContext old;
+
+	if (prev_executor_start)
+		prev_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	old = MemoryContextSwitchTo(query->estate->es_query_cxt);
+	(void) find_families(query->planstate, NULL);
+	MemoryContextSwitchTo(old);
+}
+
+void
+cscan_family_init(void)
+{
+	prev_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+}

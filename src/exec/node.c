@@ -1,0 +1,186 @@
+/*-------------------------------------------------------------------------
+ *
+ * node.c
+ *		The CScan node's life: what the executor calls, and when what is held goes.
+ *
+ *		create, begin	nothing is read or held yet
+ *		first fetch		tuples.c begins a heap scan, chunks.c registers
+ *		rescan			the registration rests, or ends (parallel.c begins anew)
+ *		end				all that is held goes
+ *
+ * Invariant: a rescan forgets how far the scan was.  What stays is what it has
+ * counted, a registration that rests, and the heap scan of a whole table.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/tableam.h"
+#include "nodes/bitmapset.h"
+#include "utils/memutils.h"
+
+#include "exec/exec.h"
+#include "fault.h"
+
+static Node *create_state(CustomScan *cscan);
+static void begin_scan(CustomScanState *node, EState *estate, int eflags);
+static void end_scan(CustomScanState *node);
+static void rescan(CustomScanState *node);
+
+const CustomScanMethods cscan_scan_methods = {
+	.CustomName = "CScan",
+	.CreateCustomScanState = create_state,
+};
+
+const CustomExecMethods cscan_exec_methods = {
+	.CustomName = "CScan",
+	.BeginCustomScan = begin_scan,
+	.ExecCustomScan = cscan_tuples_exec,
+	.EndCustomScan = end_scan,
+	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = cscan_gather_estimate,
+	.InitializeDSMCustomScan = cscan_gather_initialize,
+	.ReInitializeDSMCustomScan = cscan_gather_reinitialize,
+	.InitializeWorkerCustomScan = cscan_gather_attach,
+	.ShutdownCustomScan = cscan_gather_shutdown,
+	.ExplainCustomScan = cscan_explain,
+};
+
+static Node *
+create_state(CustomScan *cscan)
+{
+	CScanState *node = palloc0(sizeof(CScanState));
+
+	NodeSetTag(node, T_CustomScanState);
+	node->css.methods = &cscan_exec_methods;
+#if CSCAN_HAVE_SLOT_OPS
+	node->css.slotOps = &TTSOpsBufferHeapTuple;
+#endif
+	node->kind = (CScanKind) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_KIND);
+	node->first_rows = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FIRST_ROWS) &&
+		!cscan_debug_small_scans;
+	node->in_family = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_IN_FAMILY);
+	return (Node *) node;
+}
+
+static void
+begin_scan(CustomScanState *css, EState *estate, int eflags)
+{
+	CScanState *node = (CScanState *) css;
+
+#if !CSCAN_HAVE_SLOT_OPS
+	ScanState  *ss = &css->ss;
+	CustomScan *plan = (CustomScan *) ss->ps.plan;
+
+	/*
+	 * The slot was made for virtual tuples, and what was compiled against it
+	 * takes the columns as there already.  Make all three anew.
+	 */
+	ExecInitScanTupleSlot(estate, ss, RelationGetDescr(ss->ss_currentRelation),
+						  table_slot_callbacks(ss->ss_currentRelation));
+	ExecAssignScanProjectionInfoWithVarno(ss, (int) plan->scan.scanrelid);
+	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, (PlanState *) ss);
+#else
+	CustomScan *plan = (CustomScan *) css->ss.ps.plan;
+#endif
+
+	if (node->kind == CSCAN_BITMAP)
+	{
+		outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+		node->recheck_qual = ExecInitQual(plan->custom_exprs, (PlanState *) css);
+	}
+	else if (node->kind == CSCAN_TID_RANGE)
+		node->tid_bounds = cscan_tid_range_compile(plan->custom_exprs, (PlanState *) css);
+	node->context = AllocSetContextCreate(estate->es_query_cxt, "CScan", ALLOCSET_SMALL_SIZES);
+	node->policy = cscan_policy;
+	cscan_tuples_choose_exec(node);
+}
+
+/*
+ * Give back all that a scan holds; what it counted stays.  The registration of
+ * a parallel scan is begun, and begun anew, by parallel.c.
+ */
+static void
+leave(CScanState *node, bool for_good)
+{
+	if (node->family)
+	{
+		if (for_good)
+			cscan_family_leave(node->family);
+		else
+			cscan_family_rest(node->family);
+	}
+	if (node->reg && !node->leader)
+	{
+		if (for_good || node->parallel)
+			cscan_blocks_leave(node);
+		else
+			cscan_registry_rest(node->reg);
+	}
+	bms_free(node->done);
+	node->done = NULL;
+	node->begun = false;
+	node->alone = false;
+	node->finished = false;
+	node->recheck_page = false;
+	if (!node->parallel)
+		node->head = 0;
+	node->next_block = node->end_block = 0;
+}
+
+static void
+rescan(CustomScanState *css)
+{
+	CScanState *node = (CScanState *) css;
+
+	CSCAN_FAULT(CSCAN_FAULT_RESCAN);
+	leave(node, false);
+	node->rescanned = true;
+	if (node->scan && node->kind != CSCAN_WHOLE)
+	{
+		/* What is to be read may be another part of the table. */
+		ExecClearTuple(css->ss.ss_ScanTupleSlot);
+		table_endscan(node->scan);
+		node->scan = NULL;
+	}
+	else if (node->scan)
+	{
+		table_rescan(node->scan, NULL);
+		if (node->plain)
+			node->counts.chunks = ++node->counts.self;
+		else
+		{
+			/*
+			 * Tuples that came after the first pass its snapshot does not
+			 * see.
+			 */
+			((HeapScanDesc) node->scan)->rs_ntuples = 0;
+			cscan_blocks_find(node);
+		}
+	}
+	if (outerPlanState(css) && outerPlanState(css)->chgParam == NULL)
+		ExecReScan(outerPlanState(css));
+	ExecScanReScan(&css->ss);
+}
+
+static void
+end_scan(CustomScanState *css)
+{
+	CScanState *node = (CScanState *) css;
+
+	cscan_gather_shutdown(css);
+	leave(node, true);
+	if (node->scan)
+	{
+		table_endscan(node->scan);
+		node->scan = NULL;
+	}
+	if (outerPlanState(css))
+		ExecEndNode(outerPlanState(css));
+}
+
+void
+cscan_exec_init(void)
+{
+	RegisterCustomScanMethods(&cscan_scan_methods);
+}

@@ -1,0 +1,302 @@
+/*-------------------------------------------------------------------------
+ *
+ * tuples.c
+ *		The tuples of a CScan: its heap scan, its page loop, its ExecScan.
+ *
+ *		exec			the next tuple that meets the node's conditions
+ *		choose_exec		let the executor take the shortest way to it
+ *
+ * The page loop is a heap scan's own, page at a time.  Only the order of the
+ * pages differs, and that comes from chunks.c.  The node reads every page itself,
+ * through the buffer manager, so that the ABM's pins only decide whether that is
+ * a hit.  bitmap.c and tid_range.c have what is particular to scans that read
+ * only a part of the table.
+ *
+ * Invariant: the node has at most one page pinned, and none while it waits for a
+ * chunk.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/tableam.h"
+#include "pgstat.h"
+#include "storage/bufpage.h"
+
+#include "exec/exec.h"
+#include "fault.h"
+
+/*
+ * A scan descriptor of the kind that PostgreSQL's own scan would have, so that
+ * statistics and predicate locks are the same.
+ */
+static TableScanDesc
+make_descriptor(CScanState *node)
+{
+	ScanState  *ss = &node->css.ss;
+	Relation	rel = ss->ss_currentRelation;
+	Snapshot	snapshot = ss->ps.state->es_snapshot;
+	HeapScanDesc heap;
+
+	switch (node->kind)
+	{
+		case CSCAN_WHOLE:
+			heap = (HeapScanDesc) table_beginscan_strat(rel, snapshot, 0, NULL, true, node->plain);
+			break;
+		case CSCAN_BITMAP:
+			heap = (HeapScanDesc) cscan_beginscan_bitmap(rel, snapshot);
+			break;
+		default:
+			heap = (HeapScanDesc) cscan_beginscan_tid_range(rel, snapshot, &node->min_tid,
+															&node->max_tid);
+			break;
+	}
+	if (!node->plain)
+	{
+		heap->rs_cindex = heap->rs_ntuples = 0;
+
+		/*
+		 * What others have in memory keeps its place there, or its lack of
+		 * one.
+		 */
+		if (heap->rs_strategy == NULL && (node->reg || node->parallel))
+			heap->rs_strategy = GetAccessStrategy(BAS_BULKREAD);
+	}
+	return &heap->rs_base;
+}
+
+/*
+ * The first fetch: fix the number of blocks, which is late enough, since the
+ * snapshot has been taken before, and register.  What cannot be registered, or
+ * is too small to gain by it, is scanned as PostgreSQL would scan it.
+ */
+static void
+begin_heap_scan(CScanState *node)
+{
+	CSCAN_FAULT(CSCAN_FAULT_BEGIN);
+	if (node->parallel)
+	{
+		node->scan = cscan_parallel_begin(node);
+		if (node->scan == NULL)
+			node->scan = make_descriptor(node);
+		return;
+	}
+
+	if (!node->in_turn)
+		cscan_chunks_begin(node);
+	node->scan = make_descriptor(node);
+	if (node->plain)
+	{
+		node->counts.self += node->nranges > 0;
+		node->finished = (node->nranges == 0);
+	}
+}
+
+/* The next block of the chunk being read; false if there is none left. */
+static inline bool
+next_block(CScanState *node, BlockNumber *block)
+{
+	if (node->kind == CSCAN_BITMAP)
+		return cscan_bitmap_next_block(node, block);
+	if (node->next_block >= node->end_block)
+		return false;
+	*block = node->next_block++;
+	return true;
+}
+
+/* Get the next page with visible tuples; false at the end. */
+static bool
+next_page(CScanState *node)
+{
+	HeapScanDesc heap = (HeapScanDesc) node->scan;
+	BlockNumber block;
+
+	for (;;)
+	{
+		if (!next_block(node, &block))
+		{
+			/* Nothing stays pinned while waiting. */
+			ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
+			if (BufferIsValid(heap->rs_cbuf))
+			{
+				ReleaseBuffer(heap->rs_cbuf);
+				heap->rs_cbuf = InvalidBuffer;
+			}
+			if (!(node->in_turn ? cscan_family_next(node) : cscan_chunks_next(node)))
+				return false;
+			continue;
+		}
+		if (node->kind == CSCAN_BITMAP)
+		{
+			if (node->self_read)
+				cscan_bitmap_prefetch(node);
+			cscan_bitmap_get_page(node, block);
+		}
+		else
+		{
+			cscan_heap_get_page(heap, block);
+			if (node->kind == CSCAN_TID_RANGE)
+				cscan_tid_range_trim(node);
+		}
+		CSCAN_FAULT(CSCAN_FAULT_PAGE);
+		if (node->reg)
+			cscan_registry_progress(node->reg);
+		heap->rs_cindex = 0;
+		if (heap->rs_ntuples > 0)
+			return true;
+	}
+}
+
+static TupleTableSlot *
+next_tuple(ScanState *ss)
+{
+	CScanState *node = (CScanState *) ss;
+	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
+	HeapScanDesc heap;
+	HeapTuple	tuple;
+	OffsetNumber offset;
+	ItemId		lp;
+	Page		page;
+
+	if (node->scan == NULL)
+		begin_heap_scan(node);
+	if (node->plain && !node->finished)
+	{
+		if (node->kind == CSCAN_TID_RANGE ?
+			table_scan_getnextslot_tidrange(node->scan, ForwardScanDirection, slot) :
+			table_scan_getnextslot(node->scan, ForwardScanDirection, slot))
+			return slot;
+		return ExecClearTuple(slot);
+	}
+	heap = (HeapScanDesc) node->scan;
+
+	if (node->finished ||
+		((int) heap->rs_cindex >= (int) heap->rs_ntuples && !next_page(node)))
+	{
+		/* In a family it may be its turn again. */
+		node->finished = !node->in_turn;
+		return ExecClearTuple(slot);
+	}
+
+	tuple = &heap->rs_ctup;
+	page = BufferGetPage(heap->rs_cbuf);
+	offset = heap->rs_vistuples[heap->rs_cindex++];
+	lp = PageGetItemId(page, offset);
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, lp);
+	tuple->t_len = ItemIdGetLength(lp);
+	ItemPointerSet(&tuple->t_self, heap->rs_cblock, offset);
+	if (node->kind == CSCAN_BITMAP)
+		pgstat_count_heap_fetch(ss->ss_currentRelation);
+	else
+		pgstat_count_heap_getnext(ss->ss_currentRelation);
+	return ExecStoreBufferHeapTuple(tuple, slot, heap->rs_cbuf);
+}
+
+/* The next tuple that meets the index conditions. */
+static TupleTableSlot *
+next_rechecked_tuple(ScanState *ss)
+{
+	CScanState *node = (CScanState *) ss;
+
+	for (;;)
+	{
+		TupleTableSlot *slot = next_tuple(ss);
+
+		if (TupIsNull(slot) || !node->recheck_page || cscan_bitmap_recheck(node, slot))
+			return slot;
+		InstrCountFiltered2(node, 1);
+	}
+}
+
+/* EvalPlanQual has another version of a row: does it meet what the scan knows? */
+static bool
+recheck(ScanState *ss, TupleTableSlot *slot)
+{
+	CScanState *node = (CScanState *) ss;
+
+	switch (node->kind)
+	{
+		case CSCAN_BITMAP:
+			return cscan_bitmap_recheck(node, slot);
+		case CSCAN_TID_RANGE:
+			return cscan_tid_range_recheck(node, slot);
+		default:
+			return true;
+	}
+}
+
+static TupleTableSlot *
+exec_scan(CustomScanState *node)
+{
+	return ExecScan(&node->ss, ((CScanState *) node)->kind == CSCAN_BITMAP ?
+					next_rechecked_tuple : next_tuple, recheck);
+}
+
+TupleTableSlot *
+cscan_tuples_exec(CustomScanState *css)
+{
+	return exec_scan(css);
+}
+
+/* ------------------------------------------------------------------
+ * The same without what a given scan does not need, as SeqScan has it in 18
+ * ------------------------------------------------------------------ */
+
+#if CSCAN_HAVE_SCAN_EXTENDED
+
+static TupleTableSlot *
+exec_plain(PlanState *ps)
+{
+	ScanState  *ss = (ScanState *) ps;
+
+	return ExecScanExtended(ss, next_tuple, recheck, NULL, NULL, NULL);
+}
+
+static TupleTableSlot *
+exec_with_qual(PlanState *ps)
+{
+	ScanState  *ss = (ScanState *) ps;
+
+	return ExecScanExtended(ss, next_tuple, recheck, NULL, ps->qual, NULL);
+}
+
+static TupleTableSlot *
+exec_with_project(PlanState *ps)
+{
+	ScanState  *ss = (ScanState *) ps;
+
+	return ExecScanExtended(ss, next_tuple, recheck, NULL, NULL, ps->ps_ProjInfo);
+}
+
+static TupleTableSlot *
+exec_with_qual_project(PlanState *ps)
+{
+	ScanState  *ss = (ScanState *) ps;
+
+	return ExecScanExtended(ss, next_tuple, recheck, NULL, ps->qual, ps->ps_ProjInfo);
+}
+
+#endif
+
+static TupleTableSlot *
+exec_general(PlanState *ps)
+{
+	return exec_scan((CustomScanState *) ps);
+}
+
+/* Called for each tuple: pick the shortest way, past core's own wrapper. */
+void
+cscan_tuples_choose_exec(CScanState *node)
+{
+	PlanState  *ps = &node->css.ss.ps;
+
+	ps->ExecProcNode = exec_general;
+#if CSCAN_HAVE_SCAN_EXTENDED
+	if (ps->state->es_epq_active != NULL || node->kind == CSCAN_BITMAP)
+		return;
+	if (ps->qual == NULL)
+		ps->ExecProcNode = ps->ps_ProjInfo ? exec_with_project : exec_plain;
+	else
+		ps->ExecProcNode = ps->ps_ProjInfo ? exec_with_qual_project : exec_with_qual;
+#endif
+}

@@ -1,0 +1,147 @@
+/*-------------------------------------------------------------------------
+ *
+ * visit.c
+ *		Looks at the nodes of a plan.
+ *
+ *		children		call a function for the place of each child of a node
+ *		visit			call a function for each node of a statement
+ *		is_cscan, is_marked, may_change, bitmap_may_change
+ *						what a node, or its conditions, tell
+ *
+ * "children" is the one place that knows where a plan node keeps others.  Its
+ * function is given the place, so that the rewriter can put another node there.
+ *
+ * Invariant: nothing here changes a plan, unless that function does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+
+#include "exec/exec.h"
+#include "planner/planner.h"
+
+typedef struct CScanVisitor
+{
+	CScanPlanVisitor visit;
+	void	   *arg;
+} CScanVisitor;
+
+bool
+cscan_planner_is_cscan(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &cscan_scan_methods;
+}
+
+bool
+cscan_planner_is_marked(const Plan *plan)
+{
+	return IsA(plan, BitmapHeapScan) && IsA(plan->lefttree, BitmapAnd) &&
+		list_length(((BitmapAnd *) plan->lefttree)->bitmapplans) == 1;
+}
+
+/* Does an expression hold what comes from elsewhere in the plan? */
+static bool
+has_params(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind == PARAM_EXEC;
+	if (IsA(node, SubPlan))
+		return true;
+	return expression_tree_walker(node, has_params, context);
+}
+
+bool
+cscan_planner_may_change(Node *quals)
+{
+	return has_params(quals, NULL) || contain_mutable_functions(quals);
+}
+
+bool
+cscan_planner_bitmap_may_change(Plan *plan)
+{
+	List	   *inputs = NIL;
+	ListCell   *lc;
+
+	if (IsA(plan, BitmapIndexScan))
+		return cscan_planner_may_change((Node *) ((BitmapIndexScan *) plan)->indexqual);
+	if (IsA(plan, BitmapAnd))
+		inputs = ((BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		inputs = ((BitmapOr *) plan)->bitmapplans;
+	foreach(lc, inputs)
+	{
+		if (cscan_planner_bitmap_may_change(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+static void
+children_of_list(List *plans, CScanChildVisitor visitor, void *arg)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+	{
+		Plan	   *child = lfirst(lc);
+
+		visitor(&child, arg);
+		lfirst(lc) = child;
+	}
+}
+
+void
+cscan_visit_children(Plan *plan, CScanChildVisitor visitor, void *arg)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			children_of_list(((Append *) plan)->appendplans, visitor, arg);
+			break;
+		case T_MergeAppend:
+			children_of_list(((MergeAppend *) plan)->mergeplans, visitor, arg);
+			break;
+		case T_SubqueryScan:
+			visitor(&((SubqueryScan *) plan)->subplan, arg);
+			break;
+		default:
+			break;
+	}
+	if (plan->lefttree)
+		visitor(&plan->lefttree, arg);
+	if (plan->righttree)
+		visitor(&plan->righttree, arg);
+}
+
+static void
+visit_plan(Plan **plan, void *arg)
+{
+	CScanVisitor *visitor = arg;
+
+	if (*plan == NULL)
+		return;
+	visitor->visit(*plan, visitor->arg);
+	cscan_visit_children(*plan, visit_plan, visitor);
+}
+
+void
+cscan_planner_visit(PlannedStmt *stmt, CScanPlanVisitor visit, void *arg)
+{
+	CScanVisitor visitor = {visit, arg};
+	ListCell   *lc;
+
+	visit_plan(&stmt->planTree, &visitor);
+	foreach(lc, stmt->subplans)
+	{
+		Plan	   *plan = lfirst(lc);
+
+		visit_plan(&plan, &visitor);
+	}
+}

@@ -1,0 +1,177 @@
+/*-------------------------------------------------------------------------
+ *
+ * space.c
+ *		The heap's kind of space: chunks are runs of consecutive blocks.
+ *
+ * See space.h.  Nowhere else is a chunk's number multiplied by a chunk's size.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <string.h>
+
+#include "space.h"
+
+void
+cscan_space_begin(CScanSpace *space, uint32_t chunk_blocks)
+{
+	memset(space, 0, sizeof(*space));
+	space->used = true;
+	space->access = CSCAN_ACCESS_UNKNOWN;
+	space->chunk_blocks = chunk_blocks;
+	space->piece_blocks = (chunk_blocks - 1) / CSCAN_MAX_PIECES + 1;
+}
+
+uint32_t
+cscan_space_chunks_for(uint32_t chunk_blocks, uint32_t nblocks)
+{
+	return nblocks / chunk_blocks + (nblocks % chunk_blocks != 0);
+}
+
+uint64_t
+cscan_space_capacity(const CScanSpace *space)
+{
+	return (uint64_t) space->nchunks * space->chunk_blocks;
+}
+
+uint32_t
+cscan_space_chunk_of(const CScanSpace *space, uint32_t block)
+{
+	return space->first_chunk + block / space->chunk_blocks;
+}
+
+uint32_t
+cscan_space_first_block(const CScanSpace *space, uint32_t chunk)
+{
+	return (chunk - space->first_chunk) * space->chunk_blocks;
+}
+
+CScanPlace
+cscan_space_place(const CScanSpace *space, uint32_t chunk)
+{
+	CScanPlace	place = {cscan_space_first_block(space, chunk), space->extent, space->piece_blocks};
+
+	if (place.end < place.first)
+		place.end = place.first;
+	if (place.end - place.first > space->chunk_blocks)
+		place.end = place.first + space->chunk_blocks;
+	return place;
+}
+
+CScanRange
+cscan_space_blocks(const CScanSpace *space, uint32_t chunk)
+{
+	CScanRange	blocks = {cscan_space_first_block(space, chunk), UINT32_MAX};
+
+	if (UINT32_MAX - blocks.first > space->chunk_blocks)
+		blocks.end = blocks.first + space->chunk_blocks;
+	return blocks;
+}
+
+uint32_t
+cscan_space_cost(const CScanSpace *space, uint32_t chunk)
+{
+	CScanPlace	place = cscan_space_place(space, chunk);
+
+	return place.end - place.first;
+}
+
+static uint32_t
+npieces(const CScanPlace *place)
+{
+	return cscan_space_chunks_for(place->piece_blocks, place->end - place->first);
+}
+
+uint32_t
+cscan_space_npieces(const CScanSpace *space, uint32_t chunk)
+{
+	CScanPlace	place = cscan_space_place(space, chunk);
+
+	return npieces(&place);
+}
+
+bool
+cscan_space_within(const CScanSpace *space, uint32_t chunk, CScanRange range, CScanRange *within)
+{
+	uint32_t	base = cscan_space_first_block(space, chunk);
+
+	if (range.end <= base || (range.first >= base && range.first - base >= space->chunk_blocks))
+		return false;
+	within->first = range.first > base ? range.first - base : 0;
+	within->end = range.end - base < space->chunk_blocks ? range.end - base : space->chunk_blocks;
+	return true;
+}
+
+void
+cscan_space_add_pieces(const CScanSpace *space, CScanRange within, CScanPieces *pieces)
+{
+	cscan_set_add_range(pieces->word, within.first / space->piece_blocks,
+						(within.end - 1) / space->piece_blocks);
+}
+
+bool
+cscan_space_has_pieces(const CScanSpace *space, CScanRange within, const CScanPieces *pieces)
+{
+	uint32_t	last = (within.end - 1) / space->piece_blocks;
+
+	for (uint32_t p = within.first / space->piece_blocks; p <= last; p = (p / 64 + 1) * 64)
+	{
+		if (~pieces->word[p / 64] & cscan_word_bits(p, last))
+			return false;
+	}
+	return true;
+}
+
+uint32_t
+cscan_space_growing_piece(const CScanPlace *place, const CScanPieces *loaded, uint32_t end)
+{
+	uint32_t	before = end - place->first;
+	uint32_t	p = before / place->piece_blocks;
+
+	if (end >= place->end || before % place->piece_blocks == 0 || !cscan_set_has(loaded->word, p))
+		return CSCAN_MAX_PIECES;
+	return p;
+}
+
+uint32_t
+cscan_space_blocks_before(const CScanPlace *place, uint32_t end)
+{
+	return (end - place->first) % place->piece_blocks;
+}
+
+void
+cscan_place_clip(const CScanPlace *place, CScanPieces *pieces)
+{
+	uint32_t	n = npieces(place);
+
+	for (uint32_t w = n / 64; w < CSCAN_PIECE_WORDS; w++)
+		pieces->word[w] &= w == n / 64 ? ~(UINT64_MAX << (n % 64)) : 0;
+}
+
+bool
+cscan_place_next_run(const CScanPlace *place, const CScanPieces *pieces, CScanRun *run)
+{
+	int			n = (int) npieces(place);
+	uint32_t	from = run->end == 0 ? 0 :
+		(run->end - place->first - 1) / place->piece_blocks + 1;
+	int			first = cscan_set_next(pieces->word, CSCAN_PIECE_WORDS, from);
+	int			end;
+
+	if (first < 0 || first >= n)
+		return false;
+	end = cscan_set_next_gap(pieces->word, CSCAN_PIECE_WORDS, (uint32_t) first);
+	run->place = (uint32_t) first * place->piece_blocks;
+	run->first = place->first + run->place;
+	run->end = end >= n ? place->end : place->first + (uint32_t) end * place->piece_blocks;
+	return true;
+}
+
+bool
+cscan_pieces_empty(const CScanPieces *pieces)
+{
+	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
+	{
+		if (pieces->word[w] != 0)
+			return false;
+	}
+	return true;
+}

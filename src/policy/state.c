@@ -1,0 +1,254 @@
+/*-------------------------------------------------------------------------
+ *
+ * state.c
+ *		Questions to a pool's state: they look and change nothing.
+ *
+ * Sets of chunks are looked at only in the words between a scan's first_word and
+ * end_word, so that it costs nothing to have numbers for many chunks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "state.h"
+
+bool
+cscan_pool_active(const CScanPool *pool, int scan)
+{
+	return pool->scans[scan].started && !pool->scans[scan].stalled;
+}
+
+/* runningQueries() */
+int
+cscan_pool_running(const CScanPool *pool)
+{
+	return pool->state->nactive;
+}
+
+bool
+cscan_pool_wants(const CScanPool *pool, int scan, uint32_t chunk)
+{
+	return cscan_set_has(cscan_wanted(pool, scan), chunk);
+}
+
+bool
+cscan_pool_interested_in(const CScanPool *pool, int scan, int space)
+{
+	return cscan_set_has(cscan_scan_spaces(pool, scan), (uint32_t) space);
+}
+
+uint32_t
+cscan_pool_count_wanted(const CScanPool *pool, int scan, int space)
+{
+	const CScanSpace *p = &pool->spaces[space];
+
+	return cscan_set_count_range(cscan_wanted(pool, scan), p->first_chunk,
+								 p->first_chunk + p->nchunks - 1);
+}
+
+int
+cscan_pool_scan_of(const CScanPool *pool, int space, int from)
+{
+	return cscan_set_next(cscan_space_scans(pool, space), cscan_scan_words(pool), (uint32_t) from);
+}
+
+int
+cscan_pool_space_of_scan(const CScanPool *pool, int scan, int from)
+{
+	return cscan_set_next(cscan_scan_spaces(pool, scan), cscan_space_words(pool), (uint32_t) from);
+}
+
+bool
+cscan_state_any_of(const CScanPool *pool, int policy)
+{
+	return cscan_set_next(cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + policy),
+						  cscan_scan_words(pool), 0) >= 0;
+}
+
+const CScanSpace *
+cscan_pool_space_of(const CScanPool *pool, uint32_t chunk)
+{
+	return &pool->spaces[pool->space_of[chunk]];
+}
+
+int
+cscan_pool_find(const CScanPool *pool, uint32_t chunk)
+{
+	return pool->slot_of[chunk];
+}
+
+/* Has it fewer chunks available than a limit, which is meant for one process? */
+bool
+cscan_pool_below(const CScanPool *pool, int scan, uint32_t limit)
+{
+	return pool->scans[scan].available < limit + pool->scans[scan].nhelpers;
+}
+
+/* queryStarved() */
+bool
+cscan_pool_starved(const CScanPool *pool, int scan)
+{
+	return cscan_pool_active(pool, scan) && pool->scans[scan].nwanted > 0 &&
+		!pool->scans[scan].warm && cscan_pool_below(pool, scan, 2);
+}
+
+/* Is anything left that may be loaded for it? */
+bool
+cscan_pool_has_absent(const CScanPool *pool, int scan)
+{
+	const CScanScan *s = &pool->scans[scan];
+
+	return s->nloadable > s->available - s->using;
+}
+
+/* The first number in both sets at or after "from", going round in these words. */
+static uint32_t
+first_in_both(const uint64_t *a, const uint64_t *b, uint32_t first_word, uint32_t end_word,
+			  uint32_t from)
+{
+	uint64_t	word;
+
+	if (from / 64 < first_word || from / 64 >= end_word)
+		from = first_word * 64;
+	for (uint32_t w = from / 64; w < end_word; w++)
+	{
+		word = a[w] & b[w];
+		if (w == from / 64)
+			word &= UINT64_MAX << (from % 64);
+		if (word != 0)
+			return w * 64 + (uint32_t) __builtin_ctzll(word);
+	}
+	for (uint32_t w = first_word; w <= from / 64 && w < end_word; w++)
+	{
+		word = a[w] & b[w];
+		if (word != 0)
+			return w * 64 + (uint32_t) __builtin_ctzll(word);
+	}
+	return CSCAN_NO_CHUNK;
+}
+
+/* The first chunk that the scan wants and whose space's access is refused. */
+uint32_t
+cscan_state_first_refused(const CScanPool *pool, int scan, uint32_t from)
+{
+	const CScanScan *s = &pool->scans[scan];
+
+	if (pool->state->nrefused == 0 || s->nwanted == s->nloadable)
+		return CSCAN_NO_CHUNK;
+	return first_in_both(cscan_wanted(pool, scan), pool->refused, s->first_word, s->end_word, from);
+}
+
+bool
+cscan_pool_has_refused(const CScanPool *pool, int scan)
+{
+	return cscan_state_first_refused(pool, scan, 0) != CSCAN_NO_CHUNK;
+}
+
+uint32_t
+cscan_pool_next_wanted(const CScanPool *pool, int scan, uint32_t from)
+{
+	const CScanScan *s = &pool->scans[scan];
+	const uint64_t *wanted = cscan_wanted(pool, scan);
+
+	if (s->nwanted == 0)
+		return CSCAN_NO_CHUNK;
+	return first_in_both(wanted, wanted, s->first_word, s->end_word, from);
+}
+
+bool
+cscan_pool_in_flight(const CScanPool *pool, int slot)
+{
+	return pool->slots[slot].in_flight;
+}
+
+/* Processes that read it for scans that are not stalled. */
+uint32_t
+cscan_pool_users(const CScanPool *pool, int slot)
+{
+	return pool->slots[slot].users;
+}
+
+/* currentlyUsed() */
+bool
+cscan_pool_in_use(const CScanPool *pool, int slot)
+{
+	return cscan_pool_users(pool, slot) > 0;
+}
+
+/* numberInterestedQueries() */
+int
+cscan_pool_interested(const CScanPool *pool, uint32_t chunk)
+{
+	int			n = 0;
+
+	CSCAN_SET_EACH(i, cscan_space_scans(pool, pool->space_of[chunk]), cscan_scan_words(pool))
+	{
+		n += cscan_pool_active(pool, i) && cscan_pool_wants(pool, i, chunk);
+	}
+	return n;
+}
+
+double
+cscan_pool_load_time(const CScanPool *pool, int space, uint32_t nblocks)
+{
+	double		block_time = pool->state->devices[pool->spaces[space].device].block_time;
+
+	return nblocks * (block_time > 0 ? block_time : pool->state->block_time);
+}
+
+/* From "from" on, going round. */
+static uint32_t
+distance(const CScanPool *pool, uint32_t from, uint32_t chunk)
+{
+	return chunk >= from ? chunk - from : chunk + pool->state->limits.max_chunks;
+}
+
+uint32_t
+cscan_state_first_absent(const CScanPool *pool, int scan, uint32_t from, bool loadable)
+{
+	const CScanScan *s = &pool->scans[scan];
+	const uint64_t *wanted = cscan_wanted(pool, scan);
+	const uint64_t *has_wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
+	const uint64_t *has_available = cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE);
+	uint32_t	best = CSCAN_NO_CHUNK;
+	uint32_t	here;
+
+	if (loadable ? !cscan_pool_has_absent(pool, scan) : s->nwanted <= s->available - s->using)
+		return CSCAN_NO_CHUNK;
+	if (from / 64 < s->first_word || from / 64 >= s->end_word)
+		from = s->first_word * 64;
+	here = from / 64;
+
+	/* Of those that are in no slot the first, from there on or else of all. */
+	for (uint32_t w = here; w < s->end_word && best == CSCAN_NO_CHUNK; w++)
+	{
+		uint64_t	chunks = loadable ? cscan_absent_word(pool, wanted, w) :
+			wanted[w] & ~pool->resident[w];
+
+		if (w == here)
+			chunks &= UINT64_MAX << (from % 64);
+		if (chunks != 0)
+			best = w * 64 + (uint32_t) __builtin_ctzll(chunks);
+	}
+	for (uint32_t w = s->first_word; w <= here && w < s->end_word && best == CSCAN_NO_CHUNK; w++)
+	{
+		uint64_t	chunks = loadable ? cscan_absent_word(pool, wanted, w) :
+			wanted[w] & ~pool->resident[w];
+
+		if (chunks != 0)
+			best = w * 64 + (uint32_t) __builtin_ctzll(chunks);
+	}
+
+	/* Few are in slots that lack what it wants of them. */
+	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
+	{
+		for (uint64_t slots = has_wanted[w] & ~has_available[w]; slots != 0; slots &= slots - 1)
+		{
+			uint32_t	chunk = pool->slots[w * 64 + (uint32_t) __builtin_ctzll(slots)].chunk;
+
+			if (loadable && !cscan_set_has(pool->loadable, chunk))
+				continue;
+			if (best == CSCAN_NO_CHUNK || distance(pool, from, chunk) < distance(pool, from, best))
+				best = chunk;
+		}
+	}
+	return best;
+}

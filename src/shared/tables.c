@@ -1,0 +1,168 @@
+/*-------------------------------------------------------------------------
+ *
+ * tables.c
+ *		The tables that are scanned: each has an entry here and a space in the pool,
+ *		of the same number.
+ *
+ * A table is found by its name and its storage in a hash table.  An entry that the
+ * ABM is letting go of is hidden: who comes meanwhile makes another one.  So it is
+ * with a table that has outgrown its chunks' numbers.
+ *
+ * Invariant: the hash table has exactly one entry of each table that can be found,
+ * and that entry has a space.  All of it is protected by the scheduler's lock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "storage/ipc.h"
+#include "storage/shmem.h"
+#include "utils/hsearch.h"
+
+#include "shared/shared.h"
+
+typedef struct CScanTableKey
+{
+	Oid			relid;
+	RelFileLocator locator;
+} CScanTableKey;
+
+typedef struct CScanTableEntry
+{
+	CScanTableKey key;
+	int			table;
+} CScanTableEntry;
+
+static HTAB *table_hash;
+
+/* Numbers are kept for a table that grows: an eighth more, and one. */
+static uint32
+nchunks_for(uint32 chunk_blocks, BlockNumber nblocks)
+{
+	uint32		n = cscan_space_chunks_for(chunk_blocks, nblocks);
+
+	return Min(n + n / 8 + 1, CSCAN_MAX_CHUNKS);
+}
+
+/*
+ * A space for the table.  Where so many numbers are not free its chunks become
+ * larger, as far as the pool allows.
+ */
+static int
+add_space(BlockNumber nblocks)
+{
+	uint32		chunk_blocks = cscan_pool_chunk_blocks(&cscan_pool,
+													   cscan_shared->preferred_chunk_blocks,
+													   nblocks);
+
+	for (;;)
+	{
+		int			table = cscan_pool_add_space(&cscan_pool, chunk_blocks,
+												 nchunks_for(chunk_blocks, nblocks), 0);
+
+		if (table != CSCAN_NONE || chunk_blocks >= nblocks ||
+			chunk_blocks * 2 > cscan_pool.state->budget)
+			return table;
+		chunk_blocks *= 2;
+	}
+}
+
+static CScanTableKey
+key_of(Oid relid, RelFileLocator locator)
+{
+	CScanTableKey key;
+
+	memset(&key, 0, sizeof(key));
+	key.relid = relid;
+	key.locator = locator;
+	return key;
+}
+
+int
+cscan_tables_have(Relation rel, BlockNumber nblocks)
+{
+	CScanTableKey key = key_of(RelationGetRelid(rel), cscan_relation_locator(rel));
+	CScanTableEntry *entry = hash_search(table_hash, &key, HASH_FIND, NULL);
+	CScanSharedTable *t;
+	int			table;
+
+	/* More chunks than it has numbers for: give it more, or a space of its own. */
+	if (entry != NULL &&
+		(nblocks <= cscan_space_capacity(&cscan_pool.spaces[entry->table]) ||
+		 ((nblocks - 1) / cscan_pool.spaces[entry->table].chunk_blocks < CSCAN_MAX_CHUNKS &&
+		  cscan_pool_extend_space(&cscan_pool, entry->table,
+								  cscan_space_chunks_for(cscan_pool.spaces[entry->table].chunk_blocks,
+														 nblocks)))))
+		return entry->table;
+
+	table = add_space(nblocks);
+	if (table == CSCAN_NONE)
+		return CSCAN_NONE;
+	if (entry == NULL)
+		entry = hash_search(table_hash, &key, HASH_ENTER_NULL, NULL);
+	if (entry == NULL)
+	{
+		cscan_pool_remove_space(&cscan_pool, table);
+		return CSCAN_NONE;
+	}
+	entry->table = table;
+
+	t = &cscan_tables[table];
+	memset(t, 0, sizeof(*t));
+	t->dbid = MyDatabaseId;
+	t->relid = RelationGetRelid(rel);
+	t->locator = key.locator;
+	t->permanent = rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
+	t->lock_state = CSCAN_TABLE_WANTED;
+	cscan_shared->tables_changed = true;
+	return table;
+}
+
+void
+cscan_tables_hide(int table)
+{
+	CScanTableKey key = key_of(cscan_tables[table].relid, cscan_tables[table].locator);
+	CScanTableEntry *entry = hash_search(table_hash, &key, HASH_FIND, NULL);
+
+	if (entry != NULL && entry->table == table)
+		(void) hash_search(table_hash, &key, HASH_REMOVE, NULL);
+}
+
+void
+cscan_tables_drop(int table)
+{
+	cscan_tables_hide(table);
+	cscan_pool_remove_space(&cscan_pool, table);
+}
+
+static shmem_request_hook_type prev_shmem_request_hook;
+static shmem_startup_hook_type prev_shmem_startup_hook;
+
+static void
+tables_request(void)
+{
+	if (prev_shmem_request_hook)
+		prev_shmem_request_hook();
+	RequestAddinShmemSpace(hash_estimate_size(cscan_max_tables, sizeof(CScanTableEntry)));
+}
+
+static void
+tables_startup(void)
+{
+	HASHCTL		info = {.keysize = sizeof(CScanTableKey),.entrysize = sizeof(CScanTableEntry)};
+
+	if (prev_shmem_startup_hook)
+		prev_shmem_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	table_hash = cscan_shmem_hash("cscan tables", cscan_max_tables, &info);
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+cscan_tables_init(void)
+{
+	prev_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = tables_request;
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = tables_startup;
+}

@@ -1,0 +1,359 @@
+/*-------------------------------------------------------------------------
+ *
+ * decide.c
+ *		What the naive twin's manager does next: see twin.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "twin.h"
+
+/* Is scan a more urgent than scan b? */
+static bool
+more_urgent(const Twin *t, int a, int b)
+{
+	if (b == MACHINE_NONE)
+		return true;
+	if (t->scan[a].blocked == t->scan[b].blocked)
+		return t->scan[a].since < t->scan[b].since;
+	return t->scan[a].blocked;
+}
+
+/* A sleeping scan that a slot was loaded for will read it next. */
+static bool
+promised(const Twin *t, int slot)
+{
+	int			scan = t->slot[slot].meant_for;
+
+	return scan != MACHINE_NONE && twin_active(t, scan) && t->scan[scan].blocked &&
+		twin_pick(t, scan) == slot;
+}
+
+/* Mind: 2, what any policy guards; 1, what the scan's own guards; 0, nothing. */
+static bool
+may_go(const Twin *t, int scan, int slot, int mind)
+{
+	int			policy = t->scan[scan].policy;
+
+	if (mind >= 1 && twin_clings(t, scan, slot))
+		return false;
+	for (int p = 0; p < MACHINE_NPOLICIES && mind == 2; p++)
+	{
+		if (p != policy && twin_guards(t, p, slot))
+			return false;
+	}
+	return true;
+}
+
+static int
+find_victim(const Twin *t, int scan, int stays, bool held)
+{
+	int			policy = t->scan[scan].policy;
+	bool		desperate = policy != MACHINE_ELEVATOR && t->scan[scan].blocked &&
+		t->sight[scan].available == 0;
+
+	for (int mind = 2; mind >= (desperate ? 0 : 1); mind--)
+	{
+		int			victim = MACHINE_NONE;
+		uint64_t	victim_worth = 0;
+
+		for (int i = 0; i < t->limits.slots; i++)
+		{
+			const TwinSlot *s = &t->slot[i];
+			uint64_t	worth;
+
+			if (i == stays || !s->taken || s->in_flight || (held && !s->held) ||
+				twin_readers(t, i) > 0 || !may_go(t, scan, i, mind))
+				continue;
+			worth = twin_worth(t, policy, i);
+			if (victim != MACHINE_NONE &&
+				(worth > victim_worth ||
+				 (worth == victim_worth && s->stamp >= t->slot[victim].stamp)))
+				continue;
+			if (promised(t, i))
+				continue;
+			victim = i;
+			victim_worth = worth;
+		}
+		if (victim != MACHINE_NONE)
+			return victim;
+	}
+	return MACHINE_NONE;
+}
+
+/* Does an active scan want a block of these of a chunk? */
+static bool
+asked_for(const Twin *t, uint32_t chunk, uint32_t from, uint32_t to)
+{
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		if (!twin_active(t, q) || !twin_wants(t, q, chunk))
+			continue;
+		for (uint32_t b = from; b < to; b++)
+		{
+			if (twin_asks(t, q, chunk, b))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Which blocks of a chunk are to be loaded?  Pieces are loaded as a whole, as far
+ * as the space is known.  A piece that is there as a whole is not loaded again if
+ * its slot is held; what is in a slot that is not held is loaded again in any case.
+ */
+static uint32_t
+plan(const Twin *t, uint32_t chunk, bool *load)
+{
+	uint32_t	grain = t->space[t->space_of[chunk]].grain;
+	uint32_t	length = twin_length(t, chunk);
+	int			slot = t->slot_of[chunk];
+	uint32_t	sum = 0;
+
+	for (uint32_t from = 0; from < length; from += grain)
+	{
+		uint32_t	to = from + grain < length ? from + grain : length;
+		uint32_t	here = 0;
+		bool		get;
+
+		for (uint32_t b = from; slot != MACHINE_NONE && b < to; b++)
+			here += t->slot[slot].here[b];
+		if (here == to - from && t->slot[slot].held)
+			get = false;
+		else
+			get = here > 0 || asked_for(t, chunk, from, to);
+		for (uint32_t b = from; b < to; b++)
+			load[b] = get;
+		if (get)
+			sum += to - from;
+	}
+	return sum;
+}
+
+/* What is loaded, as pieces and as runs. */
+static void
+describe(const Twin *t, uint32_t chunk, const bool *load, MachineAction *act)
+{
+	const TwinSpace *p = &t->space[t->space_of[chunk]];
+	uint64_t	words[8] = {0};
+	uint32_t	first = (chunk - p->base) * p->size;
+
+	for (uint32_t b = 0; b < p->size; b++)
+	{
+		uint32_t	end = b;
+
+		if (load[b])
+			words[b / p->grain / 64] |= UINT64_C(1) << (b / p->grain % 64);
+		if (!load[b] || (b > 0 && load[b - 1]))
+			continue;
+		while (end < p->size && load[end])
+			end++;
+		MACHINE_HASH(act->runs, first + b);
+		MACHINE_HASH(act->runs, first + end);
+		MACHINE_HASH(act->runs, b);
+	}
+	for (int w = 0; w < 8; w++)
+		MACHINE_HASH(act->pieces, words[w]);
+}
+
+/* A load for one scan may bring what only others want: then it is meant for one of them. */
+static int
+meant_for(const Twin *t, int scan, uint32_t chunk)
+{
+	int			found = MACHINE_NONE;
+
+	if (twin_wants(t, scan, chunk))
+		return scan;
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		if (twin_active(t, q) && twin_wants(t, q, chunk) &&
+			t->scan[q].policy == t->scan[scan].policy && more_urgent(t, q, found))
+			found = q;
+	}
+	return found;
+}
+
+static void
+move_cursors(Twin *t, int scan, uint32_t chunk)
+{
+	int			space = t->space_of[chunk];
+	bool		lift = t->scan[scan].policy == MACHINE_ELEVATOR;
+
+	t->cached[chunk] = false;
+	t->space[space].next = chunk + 1;
+	t->space[space].when = t->nloads;
+	t->nlifts += lift;
+	for (int p = 0; p < t->limits.spaces && lift; p++)
+	{
+		if (!t->space[p].taken || t->space[p].shaft != t->space[space].shaft)
+			continue;
+		t->space[p].lift = chunk + 1;
+		t->space[p].lift_when = t->nlifts;
+	}
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		TwinScan   *other = &t->scan[q];
+
+		if (!other->taken || !other->started || !twin_share(t, q, space)->member)
+			continue;
+		other->next = chunk + 1;
+	}
+}
+
+static void
+load_into(Twin *t, int scan, int slot, uint32_t chunk, const bool *load, uint32_t nblocks,
+		  uint64_t now)
+{
+	TwinSlot   *s = &t->slot[slot];
+	uint32_t	size = t->space[t->space_of[chunk]].size;
+
+	if (!s->taken)
+	{
+		s->taken = true;
+		s->chunk = chunk;
+		s->here = calloc(size, sizeof(bool));
+		s->due = calloc(size, sizeof(bool));
+		t->slot_of[chunk] = slot;
+	}
+	for (uint32_t b = 0; b < size; b++)
+	{
+		bool		stays = s->held && s->here[b];
+
+		s->due[b] = load[b] || stays;
+		s->here[b] = stays && !load[b];
+	}
+	s->held = s->in_flight = true;
+	s->failed = false;
+	s->loading = nblocks;
+	s->meant_for = meant_for(t, scan, chunk);
+	s->stamp = now;
+	s->number = ++t->nloads;
+	t->let_go = false;
+	move_cursors(t, scan, chunk);
+}
+
+/* Load a chunk for the scan, or make room for one; or do nothing. */
+static void
+help(Twin *t, int scan, uint64_t now, MachineAction *act)
+{
+	uint32_t	chunk = twin_target(t, scan);
+	uint32_t	most = t->room > t->budget ? t->room : t->budget;
+	uint32_t	nblocks;
+	uint32_t	after;			/* blocks in its slot then */
+	bool	   *load;
+	int			there;
+	int			slot;
+	bool		let_go = false;
+
+	if (chunk == MACHINE_NO_CHUNK)
+		return;
+	there = slot = t->slot_of[chunk];
+	load = calloc(t->space[t->space_of[chunk]].size, sizeof(bool));
+	after = nblocks = plan(t, chunk, load);
+	if (there != MACHINE_NONE && t->slot[there].held)
+	{
+		for (uint32_t b = 0; b < t->space[t->space_of[chunk]].size; b++)
+			after += t->slot[there].due[b] && !load[b];
+	}
+	if (there != MACHINE_NONE)
+		after -= twin_blocks(t, there);
+	after += twin_all_blocks(t, false);
+
+	if (after > most)
+		slot = find_victim(t, scan, there, false);
+	else if (twin_all_blocks(t, true) + nblocks > t->budget)
+	{
+		slot = find_victim(t, scan, there, true);
+		let_go = true;
+	}
+	else if (there == MACHINE_NONE)
+	{
+		slot = 0;
+		while (slot < t->limits.slots && t->slot[slot].taken)
+			slot++;
+		if (slot == t->limits.slots)
+			slot = find_victim(t, scan, MACHINE_NONE, false);
+	}
+	if (slot != MACHINE_NONE)
+	{
+		act->scan = scan;
+		act->slot = slot;
+		act->chunk = chunk;
+		if (slot != there && t->slot[slot].taken)
+		{
+			act->kind = let_go ? MACHINE_UNPIN : MACHINE_EVICT;
+			act->chunk = t->slot[slot].chunk;
+		}
+		else
+		{
+			act->kind = MACHINE_LOAD;
+			act->nblocks = nblocks;
+			describe(t, chunk, load, act);
+		}
+		act->space = t->space_of[act->chunk];
+	}
+	switch (act->kind)
+	{
+		case MACHINE_EVICT:
+			twin_empty(t, slot);
+			break;
+		case MACHINE_UNPIN:
+			t->slot[slot].held = false;
+			t->let_go = true;
+			break;
+		case MACHINE_LOAD:
+			load_into(t, scan, slot, chunk, load, nblocks, now);
+			break;
+	}
+	free(load);
+}
+
+/* The most urgent of the scans that the policies name, of those that have not been asked. */
+static int
+most_urgent(Twin *t, uint64_t now, const bool *asked)
+{
+	int			first = MACHINE_NONE;
+
+	for (int p = 0; p < MACHINE_NPOLICIES; p++)
+	{
+		int			scan = asked[p] ? MACHINE_NONE : twin_nominee(t, p, now);
+
+		if (scan != MACHINE_NONE && more_urgent(t, scan, first))
+			first = scan;
+	}
+	return first;
+}
+
+MachineAction
+twin_decide(Twin *t, uint64_t now)
+{
+	MachineAction act;
+	bool		asked[MACHINE_NPOLICIES] = {false};
+	int			scan = t->made_room_for;
+
+	memset(&act, 0, sizeof(act));
+	act.kind = MACHINE_NOTHING;
+	act.slot = act.space = act.scan = MACHINE_NONE;
+	for (int q = 0; q < t->limits.scans; q++)
+		t->sight[q] = twin_look(t, q);
+
+	/* Room that was made for a scan is used for that scan, if it has a use for it. */
+	if (scan != MACHINE_NONE && twin_active(t, scan) && !t->scan[scan].warm &&
+		twin_sum(t, scan)->nloadable > 0)
+		help(t, scan, now, &act);
+	while (act.kind == MACHINE_NOTHING)
+	{
+		scan = most_urgent(t, now, asked);
+		if (scan == MACHINE_NONE)
+			break;
+		asked[t->scan[scan].policy] = true;
+		help(t, scan, now, &act);
+	}
+	t->made_room_for = MACHINE_NONE;
+	if (act.kind == MACHINE_EVICT || act.kind == MACHINE_UNPIN)
+		t->made_room_for = scan;
+	return act;
+}

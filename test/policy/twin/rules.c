@@ -1,0 +1,376 @@
+/*-------------------------------------------------------------------------
+ *
+ * rules.c
+ *		The naive twin's policies: see twin.h.
+ *
+ * Normal and attach are orderly: a scan takes its chunks by their numbers.
+ * Relevance and demand are eager: they weigh what is wanted.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stddef.h>
+
+#include "twin.h"
+
+static bool
+orderly(int policy)
+{
+	return policy == MACHINE_NORMAL || policy == MACHINE_ATTACH;
+}
+
+static bool
+eager(int policy)
+{
+	return policy == MACHINE_RELEVANCE || policy == MACHINE_DEMAND;
+}
+
+/* Attach begins where the scan is that it has most blocks in common with. */
+uint32_t
+twin_begin(const Twin *t, int scan)
+{
+	int			leader = MACHINE_NONE;
+	uint64_t	highest = 0;
+
+	if (t->scan[scan].policy != MACHINE_ATTACH)
+		return 0;
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		uint64_t	common = 0;
+
+		if (q == scan || !twin_active(t, q) || !orderly(t->scan[q].policy))
+			continue;
+		for (uint32_t c = 0; c < t->limits.chunks; c++)
+		{
+			if (twin_wants(t, q, c) && twin_wants(t, scan, c))
+				common += t->space[t->space_of[c]].size;
+		}
+		if (common > highest)
+		{
+			highest = common;
+			leader = q;
+		}
+	}
+	return leader == MACHINE_NONE ? 0 : twin_next(t, scan, t->scan[leader].position);
+}
+
+int
+twin_pick(const Twin *t, int scan)
+{
+	const TwinScan *q = &t->scan[scan];
+	int			pick = MACHINE_NONE;
+	int			pick_interest = 0;
+
+	if (orderly(q->policy))
+	{
+		uint32_t	c = twin_next(t, scan, q->position);
+		int			there = c == MACHINE_NO_CHUNK ? MACHINE_NONE : t->slot_of[c];
+
+		return there != MACHINE_NONE && twin_usable(t, scan, there) ? there : MACHINE_NONE;
+	}
+
+	/* The slot that the fewest want, if the policy is eager; then the one loaded first. */
+	for (int i = 0; i < t->limits.slots; i++)
+	{
+		int			interest;
+
+		if (!twin_usable(t, scan, i))
+			continue;
+		interest = eager(q->policy) ? twin_interest(t, t->slot[i].chunk) : 0;
+		if (pick != MACHINE_NONE)
+		{
+			if (interest > pick_interest)
+				continue;
+			if (interest == pick_interest && t->slot[i].number >= t->slot[pick].number)
+				continue;
+		}
+		pick = i;
+		pick_interest = interest;
+	}
+	return pick;
+}
+
+/* An orderly scan's next chunk, if it can be loaded. */
+static uint32_t
+orderly_target(const Twin *t, int scan)
+{
+	uint32_t	c = twin_next(t, scan, t->scan[scan].position);
+
+	if (c == MACHINE_NO_CHUNK || !twin_granted(t, c) || !twin_missing(t, scan, c))
+		return MACHINE_NO_CHUNK;
+	return c;
+}
+
+/*
+ * The orderly scan that asked longest ago.  If the pool has no more chunks than
+ * there are scans, one that waits goes before one that reads.
+ */
+static int
+orderly_nominee(const Twin *t, int policy)
+{
+	int			first = MACHINE_NONE;
+
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		const TwinScan *a = &t->scan[q];
+		const TwinScan *b;
+		uint32_t	c;
+
+		if (a->policy != policy || a->warm || !twin_active(t, q))
+			continue;
+		c = orderly_target(t, q);
+		if (c == MACHINE_NO_CHUNK)
+			continue;
+		if (first == MACHINE_NONE)
+		{
+			first = q;
+			continue;
+		}
+		b = &t->scan[first];
+		if (t->budget / t->space[t->space_of[c]].size <= (uint32_t) twin_running(t) &&
+			a->blocked != b->blocked)
+		{
+			if (a->blocked)
+				first = q;
+		}
+		else if (a->since < b->since)
+			first = q;
+	}
+	return first;
+}
+
+/* Of the starved scans of a policy that wait, or that read, the one of the least key. */
+static int
+least(const Twin *t, int policy, bool blocked, const uint64_t *key)
+{
+	int			found = MACHINE_NONE;
+
+	for (int q = t->limits.scans - 1; q >= 0; q--)
+	{
+		if (t->scan[q].taken && t->scan[q].policy == policy && t->scan[q].blocked == blocked &&
+			t->sight[q].starved && t->sight[q].lacks &&
+			(found == MACHINE_NONE || key[q] <= key[found]))
+			found = q;
+	}
+	return found;
+}
+
+static int
+elevator_nominee(const Twin *t)
+{
+	uint64_t	key[t->limits.scans];
+	int			found;
+
+	for (int q = 0; q < t->limits.scans; q++)
+		key[q] = t->scan[q].since;
+	found = least(t, MACHINE_ELEVATOR, true, key);
+	return found != MACHINE_NONE ? found : least(t, MACHINE_ELEVATOR, false, key);
+}
+
+/* The nanoseconds of waiting that make up for a block that a scan needs. */
+static uint64_t
+block_worth(const Twin *t, int policy)
+{
+	uint64_t	worth = t->pace * (uint64_t) twin_running(t);
+
+	if (policy == MACHINE_DEMAND)
+		worth /= 8;
+	return worth == 0 ? 1 : worth;
+}
+
+/*
+ * The scan that needs the fewest blocks goes first; time that it has waited makes
+ * up for some of them.
+ */
+static int
+eager_nominee(Twin *t, int policy, uint64_t now)
+{
+	uint64_t	worth = block_worth(t, policy);
+	uint64_t	key[t->limits.scans];
+	int			waits;
+	int			reads;
+	uint64_t	reads_key;
+
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		key[q] = twin_sum(t, q)->needed;
+		if (t->scan[q].blocked)
+			key[q] = t->scan[q].since + key[q] * worth / 1000;
+	}
+	waits = least(t, policy, true, key);
+	reads = least(t, policy, false, key);
+	if (reads == MACHINE_NONE)
+		return waits;
+	if (waits == MACHINE_NONE)
+		return reads;
+	reads_key = now + key[reads] * worth / 1000;
+	if (reads_key == key[waits])
+		return reads < waits ? reads : waits;
+	return (int64_t) (reads_key - key[waits]) > 0 ? waits : reads;
+}
+
+int
+twin_nominee(Twin *t, int policy, uint64_t now)
+{
+	if (orderly(policy))
+		return orderly_nominee(t, policy);
+	return policy == MACHINE_ELEVATOR ? elevator_nominee(t) : eager_nominee(t, policy, now);
+}
+
+/* The space whose shaft a scan is in, or NULL. */
+static const TwinSpace *
+shaft_of(const Twin *t, int scan)
+{
+	for (int p = 0; p < t->limits.spaces; p++)
+	{
+		if (twin_share(t, scan, p)->member)
+			return &t->space[p];
+	}
+	return NULL;
+}
+
+/* The first chunk, from where the lift is, that an elevator scan in the same shaft lacks. */
+static uint32_t
+elevator_target(const Twin *t, int scan)
+{
+	bool		rides[t->limits.scans];
+	const TwinSpace *here = shaft_of(t, scan);
+
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		const TwinSpace *there = shaft_of(t, q);
+
+		rides[q] = twin_active(t, q) && t->scan[q].policy == MACHINE_ELEVATOR &&
+			t->sight[q].lacks && there != NULL && there->shaft == here->shaft;
+	}
+	for (uint32_t n = 0; n < t->limits.chunks; n++)
+	{
+		uint32_t	c = twin_round(t, here->lift, n);
+
+		for (int q = 0; q < t->limits.scans; q++)
+		{
+			if (rides[q] && twin_wants(t, q, c) && twin_granted(t, c) && twin_missing(t, q, c))
+				return c;
+		}
+	}
+	return MACHINE_NO_CHUNK;
+}
+
+/* Of the chunks that the scan lacks the one that most others wait for. */
+static uint32_t
+eager_target(const Twin *t, int scan)
+{
+	bool		counts[t->limits.scans];
+	bool		hungry[t->limits.scans];
+	uint32_t	target = MACHINE_NO_CHUNK;
+	uint64_t	highest = 0;
+
+	if (!t->sight[scan].lacks)
+		return MACHINE_NO_CHUNK;
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		counts[q] = twin_active(t, q);
+		hungry[q] = counts[q] && t->sight[q].available < 2 + t->sight[q].helpers;
+	}
+	for (uint32_t n = 0; n < t->limits.chunks; n++)
+	{
+		uint32_t	c = twin_round(t, t->scan[scan].next, n);
+		const bool *wants = &t->wants[(uint64_t) c * t->limits.scans];
+		unsigned	nhungry = 0;
+		unsigned	ncounts = 0;
+		uint64_t	value;
+
+		if (!wants[scan] || !twin_granted(t, c) || !twin_missing(t, scan, c))
+			continue;
+		for (int q = 0; q < t->limits.scans; q++)
+		{
+			nhungry += wants[q] & hungry[q];
+			ncounts += wants[q] & counts[q];
+		}
+		value = (nhungry * UINT64_C(100000) + ncounts) * 2 + t->cached[c];
+		if (target == MACHINE_NO_CHUNK || value > highest)
+		{
+			target = c;
+			highest = value;
+		}
+	}
+	return target;
+}
+
+uint32_t
+twin_target(const Twin *t, int scan)
+{
+	int			policy = t->scan[scan].policy;
+
+	if (orderly(policy))
+		return orderly_target(t, scan);
+	return policy == MACHINE_ELEVATOR ? elevator_target(t, scan) : eager_target(t, scan);
+}
+
+/* Is a slot's chunk the scan's next one, or the one after that? */
+static bool
+one_of_two(const Twin *t, int scan, int slot)
+{
+	uint32_t	c = twin_next(t, scan, t->scan[scan].position);
+
+	if (c == MACHINE_NO_CHUNK)
+		return false;
+	return t->slot[slot].chunk == c || t->slot[slot].chunk == twin_next(t, scan, c + 1);
+}
+
+/* Eager policies guard what starved scans of any eager policy want. */
+bool
+twin_guards(const Twin *t, int policy, int slot)
+{
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		int			his = t->scan[q].policy;
+
+		if (!twin_active(t, q) || !twin_wants(t, q, t->slot[slot].chunk))
+			continue;
+		if (eager(policy) && eager(his) && t->sight[q].starved)
+			return true;
+		if (policy == MACHINE_ELEVATOR && his == policy && twin_usable(t, q, slot))
+			return true;
+		if (orderly(policy) && his == policy && one_of_two(t, q, slot))
+			return true;
+	}
+	return false;
+}
+
+bool
+twin_clings(const Twin *t, int scan, int slot)
+{
+	int			policy = t->scan[scan].policy;
+
+	if (orderly(policy))
+		return !twin_missing(t, scan, twin_next(t, scan, t->scan[scan].position)) &&
+			one_of_two(t, scan, slot);
+	if (eager(policy) && twin_wants(t, scan, t->slot[slot].chunk))
+		return true;
+	return twin_guards(t, policy, slot);
+}
+
+uint64_t
+twin_worth(const Twin *t, int policy, int slot)
+{
+	uint32_t	c = t->slot[slot].chunk;
+	uint64_t	worth = 0;
+
+	if (orderly(policy))
+		return 0;
+	for (int q = 0; q < t->limits.scans && eager(policy); q++)
+	{
+		if (twin_active(t, q) && twin_wants(t, q, c) &&
+			t->sight[q].available < 3 + t->sight[q].helpers)
+			worth++;
+	}
+	worth = worth * 100000 + (uint64_t) twin_interest(t, c);
+	for (int i = 0; i < TWIN_MEMORY && policy == MACHINE_DEMAND; i++)
+	{
+		/* Demand comes last, and is at most TWIN_MEMORY. */
+		if (i == 0)
+			worth *= TWIN_MEMORY + 1;
+		worth += t->memory[i][c];
+	}
+	return worth;
+}
