@@ -145,7 +145,10 @@ acquire_table(int table)
 			wake_scans(table);
 	}
 	else
+	{
 		set_lock_state(table, CSCAN_TABLE_RELEASING);
+		cscan_tables_hide(table);
+	}
 	cscan_unlock();
 	if (wanted)
 	{
@@ -172,6 +175,8 @@ suspend_table(int table)
 	cscan_lock();
 	gone = cscan_pool.spaces[table].nscans == 0;
 	set_lock_state(table, gone ? CSCAN_TABLE_RELEASING : CSCAN_TABLE_WANTED);
+	if (gone)
+		cscan_tables_hide(table);
 	cscan_unlock();
 	if (gone)
 		remove_table(table);

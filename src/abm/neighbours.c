@@ -82,7 +82,7 @@ cscan_neighbours_find_stalled(uint64 now)
 		CScanSharedScan *scan = &cscan_scans[i];
 		uint32		progress = pg_atomic_read_u32(&scan->progress);
 
-		if (!s->used || s->stalled)
+		if (!s->used || s->stalled || scan->announcing)
 			continue;
 		if (s->blocked || progress != scan->last_progress)
 		{

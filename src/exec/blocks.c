@@ -76,6 +76,7 @@ cscan_blocks_find(CScanState *node)
 	}
 	node->span.first = node->nranges > 0 ? node->ranges[0].first : 0;
 	node->span.end = node->nranges > 0 ? node->ranges[node->nranges - 1].end : 0;
+	node->found = true;
 }
 
 /* Where the head ends: it has a chunk's worth of blocks. */
@@ -181,6 +182,16 @@ cscan_blocks_keep_rest(CScanState *node)
 }
 
 /*
+ * Are the chunks as they were?  Of larger or shifted ones some blocks may have been
+ * read already.
+ */
+bool
+cscan_blocks_same_chunks(const CScanState *node, const CScanTarget *target)
+{
+	return node->chunk_blocks == 0 || node->chunk_blocks == target->chunk_blocks;
+}
+
+/*
  * While it was stalled the scan has lost its place to another one.  Register
  * anew what is left; where that cannot be, this process reads it in order.
  */
@@ -195,5 +206,7 @@ cscan_blocks_register_rest(CScanState *node)
 	if (synchronize_seqscans && node->nranges > 0 && node->nranges <= CSCAN_MAX_RANGES)
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
 											node->policy, false);
+	if (node->reg && !cscan_blocks_same_chunks(node, &target))
+		cscan_blocks_leave(node);
 	node->alone = (node->reg == NULL);
 }

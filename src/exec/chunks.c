@@ -43,8 +43,7 @@ take(CScanState *node, const CScanPortion *portion)
 	MemoryContext old;
 
 	if (node->parallel)
-		return node->in_turn ? cscan_parallel_claim(node->host, portion->number) :
-			cscan_parallel_claim(node, portion->chunk);
+		return cscan_parallel_claim(node, portion);
 	if (bms_is_member((int) portion->chunk, node->done))
 		return false;
 	old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
@@ -97,7 +96,7 @@ cscan_chunks_reset(CScanState *node)
 		table_endscan(node->scan);
 		node->scan = NULL;
 	}
-	node->plain = node->begun = node->finished = false;
+	node->plain = node->found = node->begun = node->finished = false;
 	node->next_block = node->end_block = 0;
 }
 
@@ -142,7 +141,8 @@ begin_chunks(CScanState *node)
 void
 cscan_chunks_begin(CScanState *node)
 {
-	cscan_blocks_find(node);
+	if (!node->found)
+		cscan_blocks_find(node);
 	if (!node->first_rows)
 	{
 		bool		any = begin_chunks(node);

@@ -98,6 +98,7 @@ typedef struct CScanState
 								 * rows, if that was done */
 
 	/* How far it is */
+	bool		found;			/* it is known what is to be read in this pass */
 	bool		begun;			/* the rest has been divided into chunks */
 	bool		finished;
 	bool		rescanned;		/* it has been begun again, at least once */
@@ -151,7 +152,7 @@ extern TupleTableSlot *cscan_tuples_exec(CustomScanState *css);
 extern void cscan_tuples_choose_exec(CScanState *node);
 
 /* family.c; cscan.h declares its cscan_family_init() */
-extern void cscan_family_begin_leader(CScanFamily *family);
+extern const CScanRegistration *cscan_family_begin_leader(CScanFamily *family);
 extern void cscan_family_take_choice(CScanFamily *family);
 extern void cscan_family_rest(CScanFamily *family);
 extern void cscan_family_leave(CScanFamily *family);
@@ -167,12 +168,12 @@ extern void cscan_chunks_set(CScanState *node, const CScanPortion *portion, CSca
 extern Size cscan_parallel_size(CScanState *node, int nworkers);
 extern void cscan_parallel_begin_leader(CScanState *node, CScanParallel *p, int nworkers);
 extern void cscan_parallel_begin_again(CScanState *node);
-extern void cscan_parallel_publish(CScanState *node);
+extern void cscan_parallel_publish(CScanState *node, const CScanRegistration *family);
 extern bool cscan_parallel_learn(CScanState *node);
-extern const CScanTicket *cscan_parallel_ticket(const CScanState *node);
+extern const CScanTicket *cscan_parallel_family_ticket(const CScanState *host);
 extern TableScanDesc cscan_parallel_begin(CScanState *node);
 extern bool cscan_parallel_take_head(CScanState *node);
-extern bool cscan_parallel_claim(CScanState *node, uint32 chunk);
+extern bool cscan_parallel_claim(CScanState *node, const CScanPortion *portion);
 extern bool cscan_parallel_take(CScanState *node, CScanPortion *portion);
 extern void cscan_parallel_count(CScanState *node);
 extern void cscan_parallel_collect(CScanState *node);
@@ -184,6 +185,7 @@ extern void cscan_blocks_leave(CScanState *node);
 extern CScanTarget cscan_blocks_target(CScanState *node);
 extern void cscan_blocks_register(CScanState *node, bool joinable);
 extern void cscan_blocks_keep_rest(CScanState *node);
+extern bool cscan_blocks_same_chunks(const CScanState *node, const CScanTarget *target);
 extern void cscan_blocks_register_rest(CScanState *node);
 
 /* bitmap.c */

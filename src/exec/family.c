@@ -28,6 +28,7 @@
  */
 #include "compat.h"
 
+#include "access/tableam.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/execnodes.h"
 #include "parser/parsetree.h"
@@ -139,9 +140,8 @@ find_targets(CScanFamily *family)
 		uint64		blocks = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		if (member->css.ss.ps.chgParam != NULL)
-			ExecReScan(&member->css.ss.ps);
-		cscan_blocks_find(member);
+		if (!member->found)
+			cscan_blocks_find(member);
 		for (uint32 r = 0; r < member->nranges; r++)
 			blocks += member->ranges[r].end - member->ranges[r].first;
 		if (blocks <= (cscan_debug_small_scans ? 0 : SMALL_MEMBER))
@@ -153,6 +153,39 @@ find_targets(CScanFamily *family)
 	return targets;
 }
 
+/*
+ * Members that are told to begin again when they are next asked for a row are told
+ * now: it is their turn only after that.
+ */
+static void
+rescan_members(CScanFamily *family)
+{
+	family->beginning = true;
+	for (int i = 0; i < family->append->as_nplans; i++)
+	{
+		CScanState *member = family->members[i];
+
+		if (member && member->css.ss.ps.chgParam != NULL)
+			ExecReScan(&member->css.ss.ps);
+	}
+	family->beginning = false;
+}
+
+/* What a member has of a pass in which it was on its own. */
+static void
+forget_own(CScanFamily *family, CScanState *member)
+{
+	if (member->reg && member->reg != family->reg)
+		cscan_blocks_leave(member);
+	if (member->scan && member->plain)
+	{
+		ExecClearTuple(member->css.ss.ss_ScanTupleSlot);
+		table_endscan(member->scan);
+		member->scan = NULL;
+	}
+	member->plain = member->finished = member->alone = false;
+}
+
 /* The members' chunks come from the family's registration; or not any more. */
 static void
 set_in_turn(CScanFamily *family, bool in_turn)
@@ -161,6 +194,8 @@ set_in_turn(CScanFamily *family, bool in_turn)
 	{
 		CScanState *member = family->by_relid[i];
 
+		if (in_turn)
+			forget_own(family, member);
 		member->in_turn = in_turn;
 		member->begun = in_turn;
 		member->reg = in_turn ? family->reg : NULL;
@@ -177,15 +212,14 @@ begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 	CScanTarget *targets;
 
 	family->resting = false;
+	rescan_members(family);
 	find_members(family, valid);
 	if (family->nannounced < 2 || !synchronize_seqscans)
 	{
 		cscan_family_leave(family);
 		return;
 	}
-	family->beginning = true;
 	targets = find_targets(family);
-	family->beginning = false;
 	if (family->reg && (family->nannounced < 2 ||
 						!cscan_registry_again(family->reg, targets, family->nannounced)))
 		cscan_family_leave(family);
@@ -208,8 +242,8 @@ is_shared(const CScanFamily *family)
 	return family->host != NULL && family->host->parallel != NULL;
 }
 
-/* The leader begins, before there are workers. */
-void
+/* The leader begins, before there are workers.  Returns the registration, or NULL. */
+const CScanRegistration *
 cscan_family_begin_leader(CScanFamily *family)
 {
 	cscan_family_take_choice(family);
@@ -229,13 +263,14 @@ cscan_family_begin_leader(CScanFamily *family)
 	}
 	begin(family, NULL, true);
 	family->led = true;
+	return family->reg;
 }
 
 /* A worker joins. */
 static void
 join(CScanFamily *family)
 {
-	const CScanTicket *ticket = cscan_parallel_ticket(family->host);
+	const CScanTicket *ticket = cscan_parallel_family_ticket(family->host);
 	int			n = 0;
 
 	if (ticket == NULL)
@@ -261,6 +296,7 @@ join(CScanFamily *family)
 static void
 begin_shared(CScanFamily *family)
 {
+	rescan_members(family);
 	if (!family->host->leader)
 		join(family);
 	else
@@ -286,6 +322,7 @@ static void
 register_rest(CScanFamily *family)
 {
 	CScanTarget *targets = palloc(sizeof(CScanTarget) * family->nannounced);
+	CScanState **rest = palloc(sizeof(CScanState *) * family->nannounced);
 	int			n = 0;
 
 	cscan_registry_leave(family->reg);
@@ -294,15 +331,26 @@ register_rest(CScanFamily *family)
 	{
 		CScanState *member = family->by_relid[i];
 
+		member->reg = NULL;
 		cscan_blocks_keep_rest(member);
 		if (member->nranges == 0)
 			continue;
+		rest[n] = member;
 		targets[n++] = cscan_blocks_target(member);
 	}
 	if (n > 0 && synchronize_seqscans)
 		family->reg = cscan_registry_register(family->relid, targets, n,
 											  family->by_relid[0]->policy, false);
+	for (int i = 0; i < n && family->reg; i++)
+	{
+		if (!cscan_blocks_same_chunks(rest[i], &targets[i]))
+		{
+			cscan_registry_leave(family->reg);
+			family->reg = NULL;
+		}
+	}
 	pfree(targets);
+	pfree(rest);
 	if (family->reg != NULL)
 	{
 		set_in_turn(family, true);
@@ -323,7 +371,7 @@ next_portion(CScanFamily *family, CScanPortion *portion, uint64 *waited)
 {
 	if (family->reg)
 		return cscan_registry_next(family->reg, portion, waited);
-	return cscan_registry_take(cscan_parallel_ticket(family->host), portion) ?
+	return cscan_registry_take(cscan_parallel_family_ticket(family->host), portion) ?
 		CSCAN_SELF_READ : CSCAN_FINISHED;
 }
 
@@ -508,10 +556,11 @@ cscan_family_rest(CScanFamily *family)
 void
 cscan_family_leave(CScanFamily *family)
 {
-	if (family->reg)
-		cscan_registry_leave(family->reg);
-	family->reg = NULL;
 	family->active = false;
+	if (family->reg == NULL)
+		return;
+	cscan_registry_leave(family->reg);
+	family->reg = NULL;
 	for (int i = 0; i < family->nannounced; i++)
 		family->by_relid[i]->reg = NULL;
 }

@@ -27,6 +27,8 @@ cscan_gather_estimate(CustomScanState *css, ParallelContext *pcxt)
 static void
 begin(CScanState *node)
 {
+	const CScanRegistration *family = NULL;
+
 	if (node->host == NULL)
 	{
 		cscan_chunks_reset(node);
@@ -37,8 +39,8 @@ begin(CScanState *node)
 		cscan_blocks_register(node, true);
 	}
 	else if (node->host == node)
-		cscan_family_begin_leader(node->family);
-	cscan_parallel_publish(node);
+		family = cscan_family_begin_leader(node->family);
+	cscan_parallel_publish(node, family);
 }
 
 void

@@ -107,7 +107,7 @@ leave(CScanState *node, bool for_good)
 	{
 		if (for_good)
 			cscan_family_leave(node->family);
-		else
+		else if (node->in_turn)
 			cscan_family_rest(node->family);
 	}
 	if (node->reg && !node->leader)
@@ -119,6 +119,7 @@ leave(CScanState *node, bool for_good)
 	}
 	bms_free(node->done);
 	node->done = NULL;
+	node->found = false;
 	node->begun = false;
 	node->alone = false;
 	node->finished = false;

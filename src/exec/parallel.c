@@ -36,6 +36,8 @@ struct CScanParallel
 	bool		registered;
 	CScanTicket ticket;			/* if so */
 	bool		in_turn;		/* its family hands out its chunks */
+	bool		family_registered;	/* the host's: the family is */
+	CScanTicket family_ticket;	/* if so */
 	BlockNumber nblocks;
 	BlockNumber head;			/* 0: none */
 	CScanRange	span;
@@ -145,17 +147,23 @@ share_pages(CScanState *node, CScanParallel *p)
 	}
 }
 
-/* Tell the workers what is to be read, and what is registered; nobody else looks as yet. */
+/*
+ * Tell the workers what is to be read, and what is registered; nobody else looks as
+ * yet.  A family's host has the family's registration, be it announced itself or not.
+ */
 void
-cscan_parallel_publish(CScanState *node)
+cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 {
 	CScanParallel *p = node->parallel;
 
 	share_pages(node, p);
 	p->in_turn = node->in_turn;
-	p->registered = node->reg != NULL && (!node->in_turn || node->host == node);
+	p->registered = node->reg != NULL && !node->in_turn;
 	if (p->registered)
 		p->ticket = cscan_registry_ticket(node->reg);
+	p->family_registered = family != NULL;
+	if (family)
+		p->family_ticket = cscan_registry_ticket(family);
 	p->nblocks = node->nblocks;
 	p->head = node->head;
 	p->span = node->span;
@@ -182,11 +190,11 @@ cscan_parallel_learn(CScanState *node)
 	return p->in_turn;
 }
 
-/* For workers to join; NULL: nothing is registered. */
+/* Of a family's host, for workers to join; NULL: the family is not registered. */
 const CScanTicket *
-cscan_parallel_ticket(const CScanState *node)
+cscan_parallel_family_ticket(const CScanState *host)
 {
-	return node->parallel->registered ? &node->parallel->ticket : NULL;
+	return host->parallel->family_registered ? &host->parallel->family_ticket : NULL;
 }
 
 /*
@@ -249,15 +257,18 @@ cscan_parallel_take(CScanState *node, CScanPortion *portion)
 	return true;
 }
 
-/* False if somebody has taken that chunk before. */
+/*
+ * False if somebody has taken that chunk before.  What is not registered, but
+ * divided, needs no claims.
+ */
 bool
-cscan_parallel_claim(CScanState *node, uint32 chunk)
+cscan_parallel_claim(CScanState *node, const CScanPortion *portion)
 {
-	CScanParallel *p = node->parallel;
+	CScanParallel *p = node->in_turn ? node->host->parallel : node->parallel;
+	uint32		chunk = node->in_turn ? portion->number : portion->chunk;
 	uint32		bit = UINT32_C(1) << (chunk % 32);
 
-	/* What is divided needs no claims. */
-	if (!p->registered)
+	if (!node->in_turn && !p->registered)
 		return true;
 	return chunk < p->nchunks &&
 		(pg_atomic_fetch_or_u32(&claims(p)[chunk / 32], bit) & bit) == 0;

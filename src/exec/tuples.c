@@ -82,7 +82,7 @@ begin_heap_scan(CScanState *node)
 		return;
 	}
 
-	if (!node->in_turn)
+	if (!node->in_turn && !node->alone)
 		cscan_chunks_begin(node);
 	node->scan = make_descriptor(node);
 	if (node->plain)

@@ -23,14 +23,14 @@
 static bool
 large_enough(Relation rel, double family)
 {
-	double		blocks;
+	double		least;
 
 	if (cscan_min_table_size == 0)
 		return true;
-	blocks = Max(family, RelationGetNumberOfBlocks(rel));
-	if (cscan_min_table_size < 0)
-		return blocks > NBuffers / 4;
-	return blocks * (BLCKSZ / 1024) > cscan_min_table_size;
+	least = cscan_min_table_size < 0 ? NBuffers / 4 : cscan_min_table_size / (BLCKSZ / 1024.0);
+
+	/* To ask for the size of each of a thousand partitions takes long. */
+	return family > least || RelationGetNumberOfBlocks(rel) > least;
 }
 
 const char *

@@ -37,10 +37,19 @@ history_words(const CScanLimits *limits)
 	return WORDS * (size_t) limits->max_spaces;
 }
 
-static uint64_t *
-sweep_of(uint64_t *history, int space)
+/* A history that was read from a damaged trace may say anything. */
+static uint64_t
+sweep_of(const CScanPool *pool, const uint64_t *history, int space)
 {
-	return &history[WORDS * (size_t) space];
+	uint64_t	sweep = history[WORDS * (size_t) space];
+
+	return sweep < (uint64_t) pool->state->limits.max_spaces ? sweep : (uint64_t) space;
+}
+
+static void
+set_sweep(uint64_t *history, int space, uint64_t sweep)
+{
+	history[WORDS * (size_t) space] = sweep;
 }
 
 static uint64_t *
@@ -68,7 +77,7 @@ scan_sweep(const CScanPool *pool, int scan)
 	int			space = cscan_pool_space_of_scan(pool, scan, 0);
 
 	return space == CSCAN_NONE ? UINT64_MAX :
-		*sweep_of(pool->history[CSCAN_POLICY_ELEVATOR], space);
+		sweep_of(pool, pool->history[CSCAN_POLICY_ELEVATOR], space);
 }
 
 static void
@@ -76,21 +85,21 @@ on_space(CScanPool *pool, uint64_t *history, int space)
 {
 	uint64_t	sweep = (uint64_t) space;
 
-	*sweep_of(history, space) = sweep;
+	set_sweep(history, space, sweep);
 	*cursor_of(history, sweep) = pool->spaces[space].first_chunk;
 	*last_load_of(history, sweep) = 0;
 	*size_of(history, sweep) = 1;
 }
 
-/* All spaces of a sweep are in another one from now on. */
+/* All spaces of a sweep, but for one that goes, are in another one from now on. */
 static void
-rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to)
+rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to, int but_for)
 {
 	for (int i = 0; i < pool->state->limits.max_spaces && *size_of(history, from) > 0; i++)
 	{
-		if (!pool->spaces[i].used || *sweep_of(history, i) != from)
+		if (!pool->spaces[i].used || i == but_for || sweep_of(pool, history, i) != from)
 			continue;
-		*sweep_of(history, i) = to;
+		set_sweep(history, i, to);
 		(*size_of(history, from))--;
 		(*size_of(history, to))++;
 	}
@@ -100,21 +109,20 @@ rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to)
 static void
 on_space_gone(CScanPool *pool, uint64_t *history, int space)
 {
-	uint64_t	sweep = *sweep_of(history, space);
+	uint64_t	sweep = sweep_of(pool, history, space);
 	uint64_t	gone = (uint64_t) space;
 
 	(*size_of(history, sweep))--;
-	*sweep_of(history, space) = UINT64_MAX;
 	if (sweep != gone || *size_of(history, gone) == 0)
 		return;
 	for (int i = 0; i < pool->state->limits.max_spaces; i++)
 	{
-		if (!pool->spaces[i].used || *sweep_of(history, i) != gone)
+		if (!pool->spaces[i].used || i == space || sweep_of(pool, history, i) != gone)
 			continue;
 		*cursor_of(history, (uint64_t) i) = *cursor_of(history, gone);
 		*last_load_of(history, (uint64_t) i) = *last_load_of(history, gone);
 		*size_of(history, (uint64_t) i) = 0;
-		rename_sweep(pool, history, gone, (uint64_t) i);
+		rename_sweep(pool, history, gone, (uint64_t) i, space);
 		return;
 	}
 }
@@ -122,7 +130,7 @@ on_space_gone(CScanPool *pool, uint64_t *history, int space)
 static void
 on_cursor(CScanPool *pool, uint64_t *history, int space)
 {
-	*cursor_of(history, *sweep_of(history, space)) = pool->spaces[space].cursor;
+	*cursor_of(history, sweep_of(pool, history, space)) = pool->spaces[space].cursor;
 }
 
 /* The sweeps of its spaces become that one which has loaded last. */
@@ -135,22 +143,22 @@ on_start(CScanPool *pool, uint64_t *history, int scan)
 		return;
 	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
 	{
-		uint64_t	sweep = *sweep_of(history, i);
+		uint64_t	sweep = sweep_of(pool, history, i);
 
 		if (latest == UINT64_MAX || *last_load_of(history, sweep) > *last_load_of(history, latest))
 			latest = sweep;
 	}
 	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
 	{
-		if (*sweep_of(history, i) != latest)
-			rename_sweep(pool, history, *sweep_of(history, i), latest);
+		if (sweep_of(pool, history, i) != latest)
+			rename_sweep(pool, history, sweep_of(pool, history, i), latest, CSCAN_NONE);
 	}
 }
 
 static void
 on_load(CScanPool *pool, uint64_t *history, int scan, uint32_t chunk)
 {
-	uint64_t	sweep = *sweep_of(history, pool->space_of[chunk]);
+	uint64_t	sweep = sweep_of(pool, history, pool->space_of[chunk]);
 
 	if (pool->scans[scan].policy != CSCAN_POLICY_ELEVATOR)
 		return;

@@ -245,11 +245,22 @@ kept_pieces(const CScanSlot *slot, const CScanAction *act)
 	return pieces;
 }
 
+/*
+ * Does what is in the slot stay there?  Not if the slot is not held; nor if the
+ * space had more blocks when it was loaded: its extent cannot say then which blocks
+ * of the last piece are there.
+ */
+static bool
+stays(const CScanSlot *slot, const CScanAction *act)
+{
+	return slot->held && slot->extent <= act->place.end;
+}
+
 /* Of the blocks that the slot has, those that this load brings again. */
 static uint32_t
 blocks_again(const CScanSlot *slot, const CScanAction *act)
 {
-	if (!slot->held)
+	if (!stays(slot, act))
 		return slot->nblocks;
 	if (cscan_space_growing_piece(&act->place, &slot->loaded, slot->extent) < CSCAN_MAX_PIECES)
 		return cscan_space_blocks_before(&act->place, slot->extent);
@@ -273,7 +284,7 @@ find_pieces(const CScanPool *pool, int slot, CScanAction *act, CScanPieces *have
 	{
 		const CScanSlot *s = &pool->slots[slot];
 
-		if (s->held)
+		if (stays(s, act))
 			*have = kept_pieces(s, act);
 		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
 			act->pieces.word[w] = (act->pieces.word[w] | s->loaded.word[w]) & ~have->word[w];
@@ -315,8 +326,7 @@ begin_load(CScanPool *pool, int slot, bool top_up, uint32_t again, const CScanPi
 	act->slot = slot;
 	if (!top_up)
 		cscan_slots_take(pool, slot, act->chunk, now);
-	if (!s->held || s->extent < act->place.end)
-		s->extent = act->place.end;
+	s->extent = act->place.end;
 	s->loaded_for = loaded_for(pool, act->scan, act->chunk);
 	cscan_slots_begin_load(pool, slot, have, &act->pieces, act->nblocks, again, now);
 	pool->state->unpinned = false;

@@ -118,7 +118,7 @@ make_place(void)
 
 		if (!s->used)
 			return;
-		if (s->stalled && !s->blocked && !cscan_scans[i].joinable &&
+		if (s->stalled && !s->blocked && !cscan_scans[i].joinable && !cscan_scans[i].announcing &&
 			(victim == CSCAN_NONE ||
 			 cscan_scans[i].last_change < cscan_scans[victim].last_change))
 			victim = i;
@@ -146,6 +146,7 @@ announce(int scan, CScanTarget *targets, int ntargets, uint32 *chunk_blocks)
 		cscan_pool_announce(&cscan_pool, scan, table, targets[i].nblocks,
 							targets[i].ranges, targets[i].nranges);
 		targets[i].nchunks = cscan_pool_count_wanted(&cscan_pool, scan, table);
+		targets[i].chunk_blocks = cscan_pool.spaces[table].chunk_blocks;
 		*chunk_blocks = Max(*chunk_blocks, cscan_pool.spaces[table].chunk_blocks);
 		if (cscan_pool.spaces[table].chunk_blocks > cscan_pool.state->budget)
 			return false;
@@ -166,6 +167,7 @@ begin_scan(int scan, const CScanTarget *targets, int ntargets, uint32 chunk_bloc
 	for (int i = 0; i < ntargets; i++)
 		read_before += targets[i].read_before;
 	cscan_pool_start(&cscan_pool, scan, now);
+	cscan_scans[scan].announcing = false;
 	cscan_scans[scan].tables = ntargets;
 	cscan_scans[scan].chunks_done = 0;
 	cscan_scans[scan].chunks_total = s->nwanted + (uint32) (read_before / chunk_blocks);
@@ -187,6 +189,8 @@ introduce(int scan, Oid relid, bool joinable)
 	s->relid = relid;
 	s->serial = cscan_shared->next_serial++;
 	s->joinable = joinable;
+	s->announcing = true;
+	s->last_change = cscan_now();
 	s->tables = 0;
 	s->chunks_done = s->chunks_total = 0;
 	s->last_progress = 0;
@@ -295,10 +299,15 @@ cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets)
 	{
 		if (cscan_pool.scans[scan].started)
 			cscan_pool_rest(&cscan_pool, scan, cscan_now());
+		cscan_scans[scan].announcing = true;
+		cscan_pool_set_stalled(&cscan_pool, scan, false);
+		cscan_scans[scan].last_change = cscan_now();
 		again = announce(scan, targets, ntargets, &reg->chunk_blocks);
 	}
 	if (!again)
 	{
+		if (!cscan_registration_is_over(reg))
+			cscan_scans[scan].announcing = false;
 		cscan_unlock();
 		return false;
 	}

@@ -39,7 +39,8 @@ typedef struct CScanTarget
 	const CScanRange *ranges;
 	uint32		nranges;
 	uint32		read_before;
-	uint32		nchunks;		/* set where it is registered: chunks wanted */
+	uint32		nchunks;		/* set where it is registered: chunks wanted, */
+	uint32		chunk_blocks;	/* and blocks in each of them */
 } CScanTarget;
 
 /* A chunk that is handed out. */

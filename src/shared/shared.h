@@ -80,6 +80,8 @@ typedef struct CScanSharedScan
 	uint32		chunks_total;	/* wanted at first */
 	uint32		tables;			/* that it reads of, in all */
 	bool		joinable;		/* other processes may read for it */
+	bool		announcing;		/* it has not told yet all that it wants, and keeps
+								 * its place meanwhile; under the lock */
 
 	/* Changed under the lock. */
 	uint32		chunks_done;	/* handed out or taken */

@@ -131,6 +131,7 @@ cscan_tables_hide(int table)
 void
 cscan_tables_drop(int table)
 {
+	Assert(cscan_pool.spaces[table].nscans == 0);
 	cscan_tables_hide(table);
 	cscan_pool_remove_space(&cscan_pool, table);
 }

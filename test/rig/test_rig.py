@@ -76,6 +76,7 @@ class Groups(unittest.TestCase):
         (own / 'memory.stat').write_text('anon 5\nfile 1000\nshmem 300\n')
         (own / 'cpu.stat').write_text('usage_usec 2500000\nuser_usec 1\n')
         self.assertEqual((group.bytes_read(), group.requests(), group.page_cache(), group.cpu()), (4096, 3, 700, 2.5))
+        self.assertEqual(group.anonymous(), 5)
         for file in own.iterdir():
             file.unlink()
         (own / 'cgroup.procs').write_text('')

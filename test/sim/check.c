@@ -43,10 +43,11 @@ sim_wait_bound(const Sim *sim, const SimStream *stream)
 	uint64_t	in_order = 3 * scans + 6 * (uint64_t) sim->config.depth;
 	uint64_t	worth = 4 * scans * stream->needed_before;
 	uint64_t	elevator = in_order + sim->sweep;
-	uint32_t	impatience = cscan_policies[stream->policy]->traits.impatience;
+	uint32_t	impatience;
 
 	if (sim->config.policy == CSCAN_NPOLICIES)
 		return CSCAN_NPOLICIES * (elevator + in_order + worth);
+	impatience = cscan_policies[stream->policy]->traits.impatience;
 	if (impatience > 0)
 		return in_order + worth / impatience;
 	if (stream->policy == CSCAN_POLICY_ELEVATOR)

@@ -129,9 +129,9 @@ blocks_missing(Disk *disk, const DiskRequest *request)
 {
 	DiskCache  *cache = &disk->cache;
 	uint32_t	span = request->end - request->first;
-	uint32_t	first = cache->base[request->file] + request->first / EXTENT_BLOCKS;
-	uint32_t	end = cache->base[request->file] + (request->end - 1) / EXTENT_BLOCKS + 1;
-	uint64_t	name = (first + 1) * UINT64_C(0x9E3779B97F4A7C15);
+	uint32_t	first;
+	uint32_t	end;
+	uint64_t	name;
 	uint32_t	found = 0;
 	uint32_t	missing = 0;
 	bool		there;
@@ -139,6 +139,9 @@ blocks_missing(Disk *disk, const DiskRequest *request)
 
 	if (cache->limit == 0)
 		return request->nblocks;
+	first = cache->base[request->file] + request->first / EXTENT_BLOCKS;
+	end = cache->base[request->file] + (request->end - 1) / EXTENT_BLOCKS + 1;
+	name = (first + 1) * UINT64_C(0x9E3779B97F4A7C15);
 	for (uint32_t e = first; e < end; e++)
 		found += cache->there[e];
 	there = 2 * found > end - first;

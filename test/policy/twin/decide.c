@@ -101,6 +101,16 @@ asked_for(const Twin *t, uint32_t chunk, uint32_t from, uint32_t to)
 }
 
 /*
+ * What is in a slot stays there while it is held, unless its space has become
+ * shorter since it was loaded.
+ */
+static bool
+stays(const Twin *t, int slot)
+{
+	return t->slot[slot].held && t->slot[slot].length <= twin_length(t, t->slot[slot].chunk);
+}
+
+/*
  * Which blocks of a chunk are to be loaded?  Pieces are loaded as a whole, as far
  * as the space is known.  A piece that is there as a whole is not loaded again if
  * its slot is held; what is in a slot that is not held is loaded again in any case.
@@ -121,7 +131,7 @@ plan(const Twin *t, uint32_t chunk, bool *load)
 
 		for (uint32_t b = from; slot != MACHINE_NONE && b < to; b++)
 			here += t->slot[slot].here[b];
-		if (here == to - from && t->slot[slot].held)
+		if (here == to - from && stays(t, slot))
 			get = false;
 		else
 			get = here > 0 || asked_for(t, chunk, from, to);
@@ -209,6 +219,7 @@ load_into(Twin *t, int scan, int slot, uint32_t chunk, const bool *load, uint32_
 {
 	TwinSlot   *s = &t->slot[slot];
 	uint32_t	size = t->space[t->space_of[chunk]].size;
+	bool		stay = stays(t, slot);
 
 	if (!s->taken)
 	{
@@ -220,14 +231,13 @@ load_into(Twin *t, int scan, int slot, uint32_t chunk, const bool *load, uint32_
 	}
 	for (uint32_t b = 0; b < size; b++)
 	{
-		bool		stays = s->held && s->here[b];
-
-		s->due[b] = load[b] || stays;
-		s->here[b] = stays && !load[b];
+		s->here[b] = s->here[b] && stay && !load[b];
+		s->due[b] = s->here[b] || load[b];
 	}
 	s->held = s->in_flight = true;
 	s->failed = false;
 	s->loading = nblocks;
+	s->length = twin_length(t, chunk);
 	s->meant_for = meant_for(t, scan, chunk);
 	s->stamp = now;
 	s->number = ++t->nloads;
@@ -253,7 +263,7 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 	there = slot = t->slot_of[chunk];
 	load = calloc(t->space[t->space_of[chunk]].size, sizeof(bool));
 	after = nblocks = plan(t, chunk, load);
-	if (there != MACHINE_NONE && t->slot[there].held)
+	if (there != MACHINE_NONE && stays(t, there))
 	{
 		for (uint32_t b = 0; b < t->space[t->space_of[chunk]].size; b++)
 			after += t->slot[there].due[b] && !load[b];

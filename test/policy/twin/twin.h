@@ -95,6 +95,7 @@ typedef struct TwinSlot
 	bool		failed;
 	bool		cheap;
 	uint32_t	loading;		/* blocks of its last load */
+	uint32_t	length;			/* blocks that the chunk had then */
 	int			meant_for;		/* a scan */
 	uint64_t	stamp;
 	uint64_t	number;			/* of its last load */
