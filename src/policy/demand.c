@@ -18,6 +18,8 @@
  *		word 0			starts so far
  *		sets of chunks	one for each of the last LAST_SCANS starts, and
  *		planes			a tally of these sets
+ *		windows			of each of the sets, the words in which its chunks are: the
+ *						first, and the one behind the last
  *
  * When a table's last scan has gone its numbers of chunks go, and with them what
  * was known.
@@ -38,7 +40,7 @@ _Static_assert(LAST_SCANS < 1 << PLANES, "too few planes");
 static size_t
 history_words(const CScanLimits *limits)
 {
-	return 1 + (size_t) (LAST_SCANS + PLANES) * (limits->max_chunks / 64);
+	return 1 + (size_t) (LAST_SCANS + PLANES) * (limits->max_chunks / 64) + 2 * LAST_SCANS;
 }
 
 /* What one of the last scans wanted. */
@@ -74,12 +76,21 @@ on_start(CScanPool *pool, uint64_t *history, int scan)
 {
 	const CScanScan *s = &pool->scans[scan];
 	CScanTally	tally = tally_of(pool, history);
-	uint64_t   *set = set_of(pool, history, (uint32_t) (history[0] % LAST_SCANS));
+	uint32_t	oldest = (uint32_t) (history[0] % LAST_SCANS);
+	uint64_t   *set = set_of(pool, history, oldest);
+	uint64_t   *window = set_of(pool, history, LAST_SCANS + PLANES) + 2 * (size_t) oldest;
 
 	if (s->nwanted == 0)
 		return;
-	cscan_tally_subtract(&tally, set, 0, cscan_chunk_words(pool));
-	memset(set, 0, sizeof(uint64_t) * cscan_chunk_words(pool));
+
+	/* A history that was read from a damaged trace may say anything. */
+	if (window[0] < window[1] && window[1] <= cscan_chunk_words(pool))
+	{
+		cscan_tally_subtract(&tally, set, (uint32_t) window[0], (uint32_t) window[1]);
+		memset(set + window[0], 0, sizeof(uint64_t) * (window[1] - window[0]));
+	}
+	window[0] = s->first_word;
+	window[1] = s->end_word;
 	memcpy(set + s->first_word, cscan_wanted(pool, scan) + s->first_word,
 		   sizeof(uint64_t) * (s->end_word - s->first_word));
 	cscan_tally_add(&tally, set, s->first_word, s->end_word);

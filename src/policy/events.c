@@ -662,15 +662,23 @@ cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now, uint32_t *c
  * Slots
  * ------------------------------------------------------------------ */
 
-/* A load of so many blocks took so long (us). */
+/*
+ * A load has taken so long (us).  What a scan's need is worth in waiting time follows
+ * from the loads of chunks, be they loaded in part: many small loads must not make
+ * those who need much wait for longer.
+ */
 static void
-note_duration(CScanPool *pool, CScanDevice *device, uint64_t duration, uint32_t nblocks)
+note_duration(CScanPool *pool, const CScanSlot *slot, uint64_t duration)
 {
-	double		sample = (double) duration / nblocks;
+	const CScanSpace *space = &pool->spaces[slot->space];
+	CScanDevice *device = &pool->state->devices[space->device];
+	uint32_t	cost = cscan_space_cost(space, slot->chunk);
+	double		sample = (double) duration / slot->loading;
 	double		before = pool->state->block_time;
 
 	device->block_time = device->block_time == 0 ? sample :
 		device->block_time + (sample - device->block_time) / 8.0;
+	sample = (double) duration / (cost > slot->loading ? cost : slot->loading);
 	cscan_queue_set_block_time(pool, before + (sample - before) / 8.0);
 }
 
@@ -683,7 +691,7 @@ cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now, uint64_t duration, bo
 	pool->state->unpinned = false;
 	cscan_status_slot_changed(pool, slot);
 	if (duration > 0 && s->loading > 0)
-		note_duration(pool, &pool->state->devices[pool->spaces[s->space].device], duration, s->loading);
+		note_duration(pool, s, duration);
 	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_LOADED,.slot = slot,.time = now,
 				 .chunk = (uint32_t) duration,.blocks = (uint32_t) (duration >> 32),
 				 .flag = (failed ? CSCAN_TRACE_LOADED_FAILED : 0) | (cheap ? CSCAN_TRACE_LOADED_CHEAP : 0));

@@ -72,7 +72,7 @@ cscan_pool_space_of(const CScanPool *pool, uint32_t chunk)
 int
 cscan_pool_find(const CScanPool *pool, uint32_t chunk)
 {
-	return pool->slot_of[chunk];
+	return chunk == CSCAN_NO_CHUNK ? CSCAN_NONE : pool->slot_of[chunk];
 }
 
 /* Has it fewer chunks available than a limit, which is meant for one process? */

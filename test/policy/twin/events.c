@@ -651,6 +651,19 @@ decide(void *m, uint64_t now)
 	return twin_decide(m, now);
 }
 
+/* Blocks of a slot's chunk as far as they are known, or of its load if that is more. */
+static uint32_t
+whole_load(const Twin *t, const TwinSlot *s)
+{
+	const TwinSpace *p = &t->space[t->space_of[s->chunk]];
+	uint64_t	begin = (uint64_t) (s->chunk - p->base) * p->size;
+	uint64_t	blocks = 0;
+
+	while (blocks < p->size && begin + blocks < p->known)
+		blocks++;
+	return blocks > s->loading ? (uint32_t) blocks : s->loading;
+}
+
 static void
 loaded(void *m, int slot, uint64_t now, uint64_t duration, bool failed, bool cheap)
 {
@@ -677,7 +690,7 @@ loaded(void *m, int slot, uint64_t now, uint64_t duration, bool failed, bool che
 		double	   *its = &t->device_time[p->device];
 
 		*its = *its == 0 ? sample : *its + (sample - *its) / 8.0;
-		t->block_time += (sample - t->block_time) / 8.0;
+		t->block_time += ((double) duration / whole_load(t, s) - t->block_time) / 8.0;
 		keep_pace(t);
 	}
 }
