@@ -85,6 +85,9 @@ on_space(CScanPool *pool, uint64_t *history, int space)
 {
 	uint64_t	sweep = (uint64_t) space;
 
+	/* There are no more sweeps than spaces, so one of these numbers is free. */
+	while (*size_of(history, sweep) > 0)
+		sweep = (sweep + 1) % (uint64_t) pool->state->limits.max_spaces;
 	set_sweep(history, space, sweep);
 	*cursor_of(history, sweep) = pool->spaces[space].first_chunk;
 	*last_load_of(history, sweep) = 0;
@@ -105,26 +108,11 @@ rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to, int
 	}
 }
 
-/* The number that a sweep has may be that of the space that goes. */
+/* The sweep goes on under its number, which is that of no space in particular. */
 static void
 on_space_gone(CScanPool *pool, uint64_t *history, int space)
 {
-	uint64_t	sweep = sweep_of(pool, history, space);
-	uint64_t	gone = (uint64_t) space;
-
-	(*size_of(history, sweep))--;
-	if (sweep != gone || *size_of(history, gone) == 0)
-		return;
-	for (int i = 0; i < pool->state->limits.max_spaces; i++)
-	{
-		if (!pool->spaces[i].used || i == space || sweep_of(pool, history, i) != gone)
-			continue;
-		*cursor_of(history, (uint64_t) i) = *cursor_of(history, gone);
-		*last_load_of(history, (uint64_t) i) = *last_load_of(history, gone);
-		*size_of(history, (uint64_t) i) = 0;
-		rename_sweep(pool, history, gone, (uint64_t) i, space);
-		return;
-	}
+	(*size_of(history, sweep_of(pool, history, space)))--;
 }
 
 static void
@@ -150,8 +138,18 @@ on_start(CScanPool *pool, uint64_t *history, int scan)
 	}
 	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
 	{
-		if (sweep_of(pool, history, i) != latest)
-			rename_sweep(pool, history, sweep_of(pool, history, i), latest, CSCAN_NONE);
+		uint64_t	sweep = sweep_of(pool, history, i);
+
+		if (sweep == latest)
+			continue;
+		if (*size_of(history, sweep) > 1)
+		{
+			rename_sweep(pool, history, sweep, latest, CSCAN_NONE);
+			continue;
+		}
+		set_sweep(history, i, latest);
+		*size_of(history, sweep) = 0;
+		(*size_of(history, latest))++;
 	}
 }
 

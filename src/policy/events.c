@@ -105,7 +105,7 @@ add_space(CScanPool *pool, uint32_t chunk_blocks, uint32_t nchunks, uint32_t dev
 	CScanPoolState *state = pool->state;
 	uint32_t	first = find_numbers(pool, state->next_chunk, nchunks);
 	CScanSpace *space;
-	int			i = 0;
+	int			i = state->first_free_space;
 
 	if (first == CSCAN_NO_CHUNK)
 		first = find_numbers(pool, 0, nchunks);
@@ -122,6 +122,7 @@ add_space(CScanPool *pool, uint32_t chunk_blocks, uint32_t nchunks, uint32_t dev
 	give_numbers(pool, i, first, nchunks);
 	cscan_set_remove_range(pool->cached, first, first + nchunks - 1);
 	state->next_chunk = first + nchunks;
+	state->first_free_space = i + 1;
 	state->nspaces++;
 	NOTE(pool, on_space, i);
 	return i;
@@ -208,6 +209,8 @@ cscan_pool_remove_space(CScanPool *pool, int space)
 	for (uint32_t c = p->first_chunk; c < p->first_chunk + p->nchunks; c++)
 		pool->space_of[c] = CSCAN_NONE;
 	p->used = false;
+	if (space < pool->state->first_free_space)
+		pool->state->first_free_space = space;
 	if (--pool->state->nspaces == 0)
 		pool->state->next_chunk = 0;
 	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_REMOVE_SPACE,.other = space);

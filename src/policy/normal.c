@@ -63,7 +63,20 @@ overlap(const CScanPool *pool, int a, int b)
 
 	for (uint32_t w = first; w < end; w++)
 	{
-		for (uint64_t both = cscan_wanted(pool, a)[w] & cscan_wanted(pool, b)[w]; both != 0; both &= both - 1)
+		uint64_t	both = cscan_wanted(pool, a)[w] & cscan_wanted(pool, b)[w];
+
+		if (both == 0)
+			continue;
+
+		/* A space's chunks follow one another: are all of the word in one? */
+		if (pool->space_of[w * 64 + (uint32_t) __builtin_ctzll(both)] ==
+			pool->space_of[w * 64 + 63 - (uint32_t) __builtin_clzll(both)])
+		{
+			blocks += (uint64_t) __builtin_popcountll(both) *
+				cscan_pool_space_of(pool, w * 64 + (uint32_t) __builtin_ctzll(both))->chunk_blocks;
+			continue;
+		}
+		for (; both != 0; both &= both - 1)
 			blocks += cscan_pool_space_of(pool, w * 64 + (uint32_t) __builtin_ctzll(both))->chunk_blocks;
 	}
 	return blocks;

@@ -127,7 +127,7 @@ count_spaces(CScanPool *pool)
 {
 	CScanPoolState *state = pool->state;
 
-	state->nspaces = state->nrefused = 0;
+	state->nspaces = state->nrefused = state->first_free_space = 0;
 	memset(pool->numbered, 0, sizeof(uint64_t) * cscan_chunk_words(pool));
 	memset(pool->loadable, 0, sizeof(uint64_t) * cscan_chunk_words(pool));
 	memset(pool->refused, 0, sizeof(uint64_t) * cscan_chunk_words(pool));

@@ -225,6 +225,7 @@ typedef struct CScanPoolState
 	CScanLimits limits;
 	int32_t		nhelpers;		/* entries taken */
 	int32_t		nspaces;		/* likewise */
+	int32_t		first_free_space;	/* no entry before it is free */
 	uint32_t	next_chunk;		/* numbers are looked for from here on */
 	uint32_t	budget;			/* blocks that held slots may have in all */
 	uint32_t	used;			/* blocks that they have, in flight included */

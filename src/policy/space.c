@@ -39,24 +39,6 @@ cscan_space_chunk_of(const CScanSpace *space, uint32_t block)
 	return space->first_chunk + block / space->chunk_blocks;
 }
 
-uint32_t
-cscan_space_first_block(const CScanSpace *space, uint32_t chunk)
-{
-	return (chunk - space->first_chunk) * space->chunk_blocks;
-}
-
-CScanPlace
-cscan_space_place(const CScanSpace *space, uint32_t chunk)
-{
-	CScanPlace	place = {cscan_space_first_block(space, chunk), space->extent, space->piece_blocks};
-
-	if (place.end < place.first)
-		place.end = place.first;
-	if (place.end - place.first > space->chunk_blocks)
-		place.end = place.first + space->chunk_blocks;
-	return place;
-}
-
 CScanRange
 cscan_space_blocks(const CScanSpace *space, uint32_t chunk)
 {
@@ -65,14 +47,6 @@ cscan_space_blocks(const CScanSpace *space, uint32_t chunk)
 	if (UINT32_MAX - blocks.first > space->chunk_blocks)
 		blocks.end = blocks.first + space->chunk_blocks;
 	return blocks;
-}
-
-uint32_t
-cscan_space_cost(const CScanSpace *space, uint32_t chunk)
-{
-	CScanPlace	place = cscan_space_place(space, chunk);
-
-	return place.end - place.first;
 }
 
 static uint32_t
@@ -87,38 +61,6 @@ cscan_space_npieces(const CScanSpace *space, uint32_t chunk)
 	CScanPlace	place = cscan_space_place(space, chunk);
 
 	return npieces(&place);
-}
-
-bool
-cscan_space_within(const CScanSpace *space, uint32_t chunk, CScanRange range, CScanRange *within)
-{
-	uint32_t	base = cscan_space_first_block(space, chunk);
-
-	if (range.end <= base || (range.first >= base && range.first - base >= space->chunk_blocks))
-		return false;
-	within->first = range.first > base ? range.first - base : 0;
-	within->end = range.end - base < space->chunk_blocks ? range.end - base : space->chunk_blocks;
-	return true;
-}
-
-void
-cscan_space_add_pieces(const CScanSpace *space, CScanRange within, CScanPieces *pieces)
-{
-	cscan_set_add_range(pieces->word, within.first / space->piece_blocks,
-						(within.end - 1) / space->piece_blocks);
-}
-
-bool
-cscan_space_has_pieces(const CScanSpace *space, CScanRange within, const CScanPieces *pieces)
-{
-	uint32_t	last = (within.end - 1) / space->piece_blocks;
-
-	for (uint32_t p = within.first / space->piece_blocks; p <= last; p = (p / 64 + 1) * 64)
-	{
-		if (~pieces->word[p / 64] & cscan_word_bits(p, last))
-			return false;
-	}
-	return true;
 }
 
 uint32_t

@@ -94,11 +94,34 @@ extern uint64_t cscan_space_capacity(const CScanSpace *space);
 /* The number of the chunk that a block is in. */
 extern uint32_t cscan_space_chunk_of(const CScanSpace *space, uint32_t block);
 
-/* A chunk's first block, cost in blocks, number of pieces, and place. */
-extern uint32_t cscan_space_first_block(const CScanSpace *space, uint32_t chunk);
-extern uint32_t cscan_space_cost(const CScanSpace *space, uint32_t chunk);
+/* A chunk's first block, place, cost in blocks, and number of pieces. */
+static inline uint32_t
+cscan_space_first_block(const CScanSpace *space, uint32_t chunk)
+{
+	return (chunk - space->first_chunk) * space->chunk_blocks;
+}
+
+static inline CScanPlace
+cscan_space_place(const CScanSpace *space, uint32_t chunk)
+{
+	CScanPlace	place = {cscan_space_first_block(space, chunk), space->extent, space->piece_blocks};
+
+	if (place.end < place.first)
+		place.end = place.first;
+	if (place.end - place.first > space->chunk_blocks)
+		place.end = place.first + space->chunk_blocks;
+	return place;
+}
+
+static inline uint32_t
+cscan_space_cost(const CScanSpace *space, uint32_t chunk)
+{
+	CScanPlace	place = cscan_space_place(space, chunk);
+
+	return place.end - place.first;
+}
+
 extern uint32_t cscan_space_npieces(const CScanSpace *space, uint32_t chunk);
-extern CScanPlace cscan_space_place(const CScanSpace *space, uint32_t chunk);
 
 /* Its blocks, were the space to go on behind its extent. */
 extern CScanRange cscan_space_blocks(const CScanSpace *space, uint32_t chunk);
@@ -107,13 +130,45 @@ extern CScanRange cscan_space_blocks(const CScanSpace *space, uint32_t chunk);
  * The part of a range of blocks that is in a chunk, as blocks of the chunk;
  * false if there is none.
  */
-extern bool cscan_space_within(const CScanSpace *space, uint32_t chunk, CScanRange range,
-							   CScanRange *within);
+static inline bool
+cscan_space_within(const CScanSpace *space, uint32_t chunk, CScanRange range, CScanRange *within)
+{
+	uint32_t	base = cscan_space_first_block(space, chunk);
+
+	if (range.end <= base || (range.first >= base && range.first - base >= space->chunk_blocks))
+		return false;
+	within->first = range.first > base ? range.first - base : 0;
+	within->end = range.end - base < space->chunk_blocks ? range.end - base : space->chunk_blocks;
+	return true;
+}
+
+/* The piece that a block of a chunk is in; mostly it is the block's own. */
+static inline uint32_t
+cscan_piece_of(const CScanSpace *space, uint32_t block)
+{
+	return space->piece_blocks == 1 ? block : block / space->piece_blocks;
+}
 
 /* Add the pieces that have these blocks of a chunk; are they all there? */
-extern void cscan_space_add_pieces(const CScanSpace *space, CScanRange within, CScanPieces *pieces);
-extern bool cscan_space_has_pieces(const CScanSpace *space, CScanRange within,
-								   const CScanPieces *pieces);
+static inline void
+cscan_space_add_pieces(const CScanSpace *space, CScanRange within, CScanPieces *pieces)
+{
+	cscan_set_add_range(pieces->word, cscan_piece_of(space, within.first),
+						cscan_piece_of(space, within.end - 1));
+}
+
+static inline bool
+cscan_space_has_pieces(const CScanSpace *space, CScanRange within, const CScanPieces *pieces)
+{
+	uint32_t	last = cscan_piece_of(space, within.end - 1);
+
+	for (uint32_t p = cscan_piece_of(space, within.first); p <= last; p = (p / 64 + 1) * 64)
+	{
+		if (~pieces->word[p / 64] & cscan_word_bits(p, last))
+			return false;
+	}
+	return true;
+}
 
 /*
  * A piece that was there up to the space's former extent, "end", and that the

@@ -26,7 +26,10 @@ cscan_pool_running(const CScanPool *pool)
 bool
 cscan_pool_wants(const CScanPool *pool, int scan, uint32_t chunk)
 {
-	return cscan_set_has(cscan_wanted(pool, scan), chunk);
+	uint32_t	word = chunk / 64;
+
+	return word >= pool->scans[scan].first_word && word < pool->scans[scan].end_word &&
+		cscan_set_has(cscan_wanted(pool, scan), chunk);
 }
 
 bool
@@ -72,7 +75,7 @@ cscan_pool_space_of(const CScanPool *pool, uint32_t chunk)
 int
 cscan_pool_find(const CScanPool *pool, uint32_t chunk)
 {
-	return chunk == CSCAN_NO_CHUNK ? CSCAN_NONE : pool->slot_of[chunk];
+	return pool->slot_of[chunk];
 }
 
 /* Has it fewer chunks available than a limit, which is meant for one process? */

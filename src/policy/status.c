@@ -92,30 +92,39 @@ chunk_tally(const CScanPool *pool, CScanChunkTally which)
 	return make_tally(pool, pool->chunk_tallies + (size_t) which * pool->state->nplanes * words, words);
 }
 
-/* One number comes to a tally, or goes. */
+/* One number comes to a tally, or goes: planes of so many words, one after the other. */
 static void
-count_one(const CScanTally *tally, uint32_t n, bool in)
+count_one(uint64_t *planes, int nplanes, uint32_t words, uint32_t n, bool in)
 {
-	if (in)
-		cscan_tally_add_one(tally, n);
-	else
-		cscan_tally_subtract_one(tally, n);
+	uint64_t	bit = UINT64_C(1) << (n % 64);
+	uint64_t   *word = planes + n / 64;
+
+	for (int k = 0; k < nplanes; k++, word += words)
+	{
+		bool		was = (*word & bit) != 0;
+
+		*word ^= bit;
+		if (was != in)
+			break;
+	}
 }
 
 static void
 count_slot(CScanPool *pool, CScanSlotTally which, int slot, bool in)
 {
-	CScanTally	tally = cscan_status_slots_now(pool, which);
+	uint32_t	words = cscan_slot_words(pool);
+	int			nplanes = pool->state->nplanes;
 
-	count_one(&tally, (uint32_t) slot, in);
+	count_one(pool->slot_tallies + (size_t) which * nplanes * words, nplanes, words, (uint32_t) slot, in);
 }
 
 static void
 count_chunk(CScanPool *pool, CScanChunkTally which, uint32_t chunk, bool in)
 {
-	CScanTally	tally = chunk_tally(pool, which);
+	uint32_t	words = cscan_chunk_words(pool);
+	int			nplanes = pool->state->nplanes;
 
-	count_one(&tally, chunk, in);
+	count_one(pool->chunk_tallies + (size_t) which * nplanes * words, nplanes, words, chunk, in);
 }
 
 /* All that a scan has comes to a tally, or goes. */
@@ -324,9 +333,15 @@ static void
 look_at(CScanPool *pool, int scan, int slot)
 {
 	const CScanSlot *s = &pool->slots[slot];
-	bool		wanted = cscan_pool_wants(pool, scan, s->chunk) &&
-		cscan_set_has(cscan_slot_set(pool, CSCAN_SLOTS_TAKEN), (uint32_t) slot);
+	uint32_t	word = s->chunk / 64;
+	bool		wanted;
 	bool		ready;
+
+	/* Of many scans most want chunks that are elsewhere: their sets need not be read. */
+	if (word < pool->scans[scan].first_word || word >= pool->scans[scan].end_word)
+		return;
+	wanted = cscan_pool_wants(pool, scan, s->chunk) &&
+		cscan_set_has(cscan_slot_set(pool, CSCAN_SLOTS_TAKEN), (uint32_t) slot);
 
 	if (!wanted && !cscan_set_has(cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED), (uint32_t) slot))
 		return;
