@@ -38,8 +38,15 @@ begin(CScanState *node)
 			node->head = cscan_blocks_head(node);
 		cscan_blocks_register(node, true);
 	}
-	else if (node->host == node)
-		family = cscan_family_begin_leader(node->family);
+	else
+	{
+		if (node->host == node)
+			family = cscan_family_begin_leader(node->family);
+
+		/* Of a member that is not announced workers divide what its bitmap holds. */
+		if (node->kind == CSCAN_BITMAP && !node->found)
+			cscan_blocks_find(node);
+	}
 	cscan_parallel_publish(node, family);
 }
 

@@ -165,6 +165,28 @@ SET enable_indexscan = off;
 SELECT n, nrows, missing, extra, count(*) AS policies
     FROM (VALUES (1, 'SELECT id FROM h WHERE grp IN (3, 4)'), (2, 'SELECT id FROM h WHERE grp IN (3, 4) AND id < 600')) q(n, query), differences(query)
     GROUP BY 1, 2, 3, 4 ORDER BY n;
+-- One table twice is no family, or not all of one: the workers have what they need all the same.
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET min_parallel_index_scan_size = 0;
+SET parallel_leader_participation = off;
+CREATE TABLE twice (n int, query text);
+INSERT INTO twice VALUES
+    (1, 'SELECT id, count(*) FROM (SELECT id FROM h_1 WHERE grp = 3 UNION ALL SELECT id FROM h_1 WHERE grp = 4) u GROUP BY id'),
+    (2, 'SELECT id, count(*) FROM (SELECT id FROM h_1 WHERE grp = 3 UNION ALL SELECT id FROM h_2 WHERE grp = 4 UNION ALL SELECT id FROM h_1 WHERE grp = 5) u GROUP BY id');
+EXPLAIN (COSTS OFF) SELECT id, count(*) FROM (SELECT id FROM h_1 WHERE grp = 3 UNION ALL SELECT id FROM h_1 WHERE grp = 4) u GROUP BY id;
+SELECT n, nrows, missing, extra, count(*) AS policies FROM twice, differences(query) GROUP BY 1, 2, 3, 4 ORDER BY n;
+SET synchronize_seqscans = off;
+SELECT n, nrows, missing, extra, count(*) AS policies FROM twice, differences(query) GROUP BY 1, 2, 3, 4 ORDER BY n;
+RESET synchronize_seqscans;
+RESET parallel_leader_participation;
+RESET min_parallel_index_scan_size;
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+SET max_parallel_workers_per_gather = 0;
 RESET cscan.page_cost;
 RESET enable_seqscan;
 RESET enable_indexscan;
