@@ -4,12 +4,17 @@
  *		The size of a table's family: of a partitioned table, or of one with
  *		inheritance children, all that a query reads of it.
  *
- *		pages			of a family, while a statement is being planned
- *		forget			another statement is planned
- *		blocks			of a family, of a finished statement
- *		why_not_in		why a table of a finished statement is not eligible
+ *		decide			whether a table is eligible, while a statement is being planned
+ *		may_be_cscan	the same of a finished statement
+ *		why_not_in		and if not, why
  *
  * A family counts as one table against cscan.min_table_size.
+ *
+ * The planner has asked for the size of each table.  To ask once more opens all of
+ * their files again, which for 1,500 partitions takes as long as the rest of
+ * planning.  So what was decided of a member then holds for the finished plan.  Only
+ * where a statement reads it as a part of two families, and they differ, it is asked
+ * again.
  *
  * Invariant: both sizes count what is known before execution.  Partitions that the
  * planner has pruned are left out, those that the executor will prune are not.
@@ -19,6 +24,7 @@
 #include "compat.h"
 
 #include "access/table.h"
+#include "common/hashfn.h"
 #include "parser/parsetree.h"
 
 #include "planner/planner.h"
@@ -27,13 +33,27 @@
  * While a statement is being planned
  * ------------------------------------------------------------------ */
 
-/* The family that was asked for last: a query may have thousands of partitions. */
-static struct
+CScanPlanning cscan_planning;
+
+/* Of a table that is a member of a family */
+typedef struct CScanDecision
 {
-	PlannerInfo *root;
-	Index		top;
-	double		pages;
-}			last_family;
+	Oid			relid;
+	char		status;			/* simplehash's */
+	bool		eligible;
+	bool		otherwise;		/* in another family of the statement it is not so */
+} CScanDecision;
+
+#define SH_PREFIX		decisions
+#define SH_ELEMENT_TYPE	CScanDecision
+#define SH_KEY_TYPE		Oid
+#define SH_KEY			relid
+#define SH_HASH_KEY(tb, key)	murmurhash32(key)
+#define SH_EQUAL(tb, a, b)		((a) == (b))
+#define SH_SCOPE		static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 /* The table that a partition or another inheritance child belongs to in the end. */
 static Index
@@ -45,33 +65,51 @@ top_parent_planned(PlannerInfo *root, Index rti)
 	return rti;
 }
 
-/* Another statement is planned, or the one around it again. */
-void
-cscan_family_forget(void)
+/* Pages of all tables of this one's family that the statement reads; 0: it has none. */
+static double
+family_pages(PlannerInfo *root, Index rti)
 {
-	last_family.root = NULL;
-}
+	Index		top = top_parent_planned(root, rti);
 
-double
-cscan_family_pages(PlannerInfo *root, RelOptInfo *rel)
-{
-	Index		top = top_parent_planned(root, rel->relid);
-
-	if (top == rel->relid)
+	if (top == rti)
 		return 0;
-	if (last_family.root != root || last_family.top != top)
+	if (cscan_planning.root != root || cscan_planning.top != top)
 	{
-		last_family.root = root;
-		last_family.top = top;
-		last_family.pages = 0;
+		double		pages = 0;
+
 		for (int i = 1; i < root->simple_rel_array_size; i++)
 		{
 			if (root->simple_rel_array[i] && !root->simple_rte_array[i]->inh &&
 				top_parent_planned(root, i) == top)
-				last_family.pages += root->simple_rel_array[i]->pages;
+				pages += root->simple_rel_array[i]->pages;
 		}
+		cscan_planning.root = root;
+		cscan_planning.top = top;
+		cscan_planning.pages = pages;
 	}
-	return last_family.pages;
+	return cscan_planning.pages;
+}
+
+bool
+cscan_family_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	double		pages = family_pages(root, rel->relid);
+	bool		eligible = cscan_planner_why_not(relid, pages) == NULL;
+	CScanDecision *decision;
+	bool		found;
+
+	if (pages == 0)
+		return eligible;
+	if (cscan_planning.decisions == NULL)
+		cscan_planning.decisions = decisions_create(root->planner_cxt, 64, NULL);
+	decision = decisions_insert(cscan_planning.decisions, relid, &found);
+	if (!found)
+	{
+		decision->eligible = eligible;
+		decision->otherwise = false;
+	}
+	decision->otherwise |= (decision->eligible != eligible);
+	return eligible;
 }
 
 /* ------------------------------------------------------------------
@@ -79,11 +117,11 @@ cscan_family_pages(PlannerInfo *root, RelOptInfo *rel)
  * ------------------------------------------------------------------ */
 
 /* Size of a partitioned table, or of one with inheritance children */
-typedef struct CScanFamily
+typedef struct CScanFamilySize
 {
 	Index		top;
 	double		blocks;
-} CScanFamily;
+} CScanFamilySize;
 
 /* The table that a partition or another inheritance child belongs to in the end. */
 static Index
@@ -107,11 +145,12 @@ top_parent(CScanFamilies *families, Index rti)
 	return rti;
 }
 
-double
-cscan_family_blocks(CScanFamilies *families, Index rti)
+/* Blocks of all tables of a table's family that the statement reads; 0: it has none. */
+static double
+family_blocks(CScanFamilies *families, Index rti)
 {
 	Index		top = top_parent(families, rti);
-	CScanFamily *family;
+	CScanFamilySize *family;
 	ListCell   *lc;
 
 	if (top == rti)
@@ -122,7 +161,7 @@ cscan_family_blocks(CScanFamilies *families, Index rti)
 		if (family->top == top)
 			return family->blocks;
 	}
-	family = palloc0(sizeof(CScanFamily));
+	family = palloc0(sizeof(CScanFamilySize));
 	family->top = top;
 	foreach(lc, families->stmt->appendRelations)
 	{
@@ -143,11 +182,23 @@ cscan_family_blocks(CScanFamilies *families, Index rti)
 }
 
 const char *
-cscan_planner_why_not_in(PlannedStmt *stmt, Index rti)
+cscan_planner_why_not_in(CScanFamilies *families, Index rti)
 {
-	CScanFamilies families = {0};
+	return cscan_planner_why_not(rt_fetch(rti, families->stmt->rtable)->relid,
+								 family_blocks(families, rti));
+}
 
-	families.stmt = stmt;
-	return cscan_planner_why_not(rt_fetch(rti, stmt->rtable)->relid,
-								 cscan_family_blocks(&families, rti));
+bool
+cscan_family_may_be_cscan(CScanFamilies *families, Index rti)
+{
+	Oid			relid = rt_fetch(rti, families->stmt->rtable)->relid;
+
+	if (families->decisions && top_parent(families, rti) != rti)
+	{
+		const CScanDecision *decision = decisions_lookup(families->decisions, relid);
+
+		if (decision && !decision->otherwise)
+			return decision->eligible;
+	}
+	return cscan_planner_why_not_in(families, rti) == NULL;
 }

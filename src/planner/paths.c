@@ -33,17 +33,6 @@
 
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
 
-/* Is a statement being planned whose scans may become CScans? */
-bool		cscan_planner_active = false;
-
-/* Another statement is planned, or the one around it again. */
-void
-cscan_paths_begin(bool active)
-{
-	cscan_planner_active = active;
-	cscan_family_forget();
-}
-
 static void
 add_whole(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -221,11 +210,11 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 
 	/* A hint may set it for the time of planning only. */
 	if (!cscan_enabled)
-		cscan_planner_active = false;
+		cscan_planning.active = false;
 
-	if (!cscan_planner_active || rte->rtekind != RTE_RELATION || rte->inh ||
+	if (!cscan_planning.active || rte->rtekind != RTE_RELATION || rte->inh ||
 		rte->tablesample != NULL || IS_DUMMY_REL(rel) ||
-		cscan_planner_why_not(rte->relid, cscan_family_pages(root, rel)) != NULL)
+		!cscan_family_decide(root, rel, rte->relid))
 		return;
 
 	add_tid_ranges(root, rel);

@@ -23,9 +23,26 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-/* paths.c; active: is a statement being planned whose scans may become CScans? */
-extern bool cscan_planner_active;
-extern void cscan_paths_begin(bool active);
+/*
+ * The statement that is being planned.  Whoever plans another one meanwhile puts it
+ * aside.
+ */
+typedef struct CScanPlanning
+{
+	bool		active;			/* its scans may become CScans */
+
+	/* family.c: what was decided of members of families; NULL: nothing yet */
+	struct decisions_hash *decisions;
+
+	/* family.c: the family that was asked for last; NULL: none */
+	PlannerInfo *root;
+	Index		top;
+	double		pages;
+} CScanPlanning;
+
+extern CScanPlanning cscan_planning;
+
+/* paths.c */
 extern void cscan_paths_init(void);
 
 /* cost.c */
@@ -61,26 +78,26 @@ extern bool cscan_planner_is_marked(const Plan *plan);
 extern bool cscan_planner_may_change(Node *quals);
 extern bool cscan_planner_bitmap_may_change(Plan *plan);
 
-/* family.c: the families of a finished statement.  Begin with all but stmt zero. */
+/*
+ * family.c: may scans of this table become CScans, in the statement that is being
+ * planned?  A member's family counts, and the decision is kept.
+ */
+extern bool cscan_family_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+
+/* Families of a finished statement.  Begin with all but the first two zero. */
 typedef struct CScanFamilies
 {
 	PlannedStmt *stmt;
+	struct decisions_hash *decisions;	/* of its planning, if they are known */
 	Index	   *parents;		/* of each range table entry, or 0 */
-	List	   *known;			/* of CScanFamily: those asked for before */
+	List	   *known;			/* of CScanFamilySize: those asked for before */
 } CScanFamilies;
 
-/*
- * Blocks of all tables of a table's family that the statement reads, as far as
- * is known before it is executed; 0 if it has none.
- */
-extern double cscan_family_blocks(CScanFamilies *families, Index rti);
-
-/* The same while the statement is being planned. */
-extern double cscan_family_pages(PlannerInfo *root, RelOptInfo *rel);
-extern void cscan_family_forget(void);
-
 /* As cscan_planner_why_not(), for a table of a finished statement. */
-extern const char *cscan_planner_why_not_in(PlannedStmt *stmt, Index rti);
+extern const char *cscan_planner_why_not_in(CScanFamilies *families, Index rti);
+
+/* The same, where the reason does not matter: NULL, or not. */
+extern bool cscan_family_may_be_cscan(CScanFamilies *families, Index rti);
 
 /*
  * eligible.c: why scans of this relation would not be CScans, as a phrase for

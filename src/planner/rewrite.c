@@ -101,7 +101,7 @@ is_eligible(const Scan *scan, CScanRewrite *ctx)
 
 	return rte->rtekind == RTE_RELATION &&
 		!has_current_of((Node *) scan->plan.qual, NULL) &&
-		cscan_planner_why_not(rte->relid, cscan_family_blocks(&ctx->families, scan->scanrelid)) == NULL;
+		cscan_family_may_be_cscan(&ctx->families, scan->scanrelid);
 }
 
 /* A CScan's bitmap is made by one process, in its own memory. */
@@ -288,7 +288,6 @@ rewrite_statement(PlannedStmt *stmt, bool first_rows, CScanRewrite *ctx)
 	ListCell   *lc;
 	int			plan_id = 1;
 
-	ctx->families.stmt = stmt;
 	stmt->planTree = rewrite_plan(stmt->planTree, first_rows, ctx);
 	foreach(lc, stmt->subplans)
 	{
@@ -301,22 +300,25 @@ rewrite_statement(PlannedStmt *stmt, bool first_rows, CScanRewrite *ctx)
 static PlannedStmt *
 cscan_planner(CSCAN_PLANNER_PARAMS)
 {
-	bool		was_active = cscan_planner_active;
+	CScanPlanning around = cscan_planning;
 	volatile bool active = false;
+	struct decisions_hash *volatile decisions = NULL;
 	PlannedStmt *volatile stmt;
 
-	cscan_paths_begin(cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL));
+	memset(&cscan_planning, 0, sizeof(cscan_planning));
+	cscan_planning.active = cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL);
 	PG_TRY();
 	{
 		if (prev_planner_hook)
 			stmt = prev_planner_hook(CSCAN_PLANNER_ARGS);
 		else
 			stmt = standard_planner(CSCAN_PLANNER_ARGS);
-		active = cscan_planner_active;
+		active = cscan_planning.active;
+		decisions = cscan_planning.decisions;
 	}
 	PG_FINALLY();
 	{
-		cscan_paths_begin(was_active);
+		cscan_planning = around;
 	}
 	PG_END_TRY();
 
@@ -326,6 +328,8 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 
 		/* Subplans may stand before the plans that use them. */
 		cscan_planner_visit(stmt, look_into_expressions, &ctx);
+		ctx.families.stmt = stmt;
+		ctx.families.decisions = decisions;
 		rewrite_statement(stmt, (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0, &ctx);
 	}
 	return stmt;

@@ -23,14 +23,14 @@ PG_FUNCTION_INFO_V1(cscan_why_not);
 
 typedef struct CScanVisit
 {
-	PlannedStmt *stmt;
+	CScanFamilies families;
 	ReturnSetInfo *rsinfo;
 } CScanVisit;
 
 static const char *
-reason_for(PlannedStmt *stmt, const Plan *plan)
+reason_for(CScanFamilies *families, const Plan *plan)
 {
-	const char *reason = cscan_planner_why_not_in(stmt, ((const Scan *) plan)->scanrelid);
+	const char *reason = cscan_planner_why_not_in(families, ((const Scan *) plan)->scanrelid);
 
 	switch (nodeTag(plan))
 	{
@@ -88,11 +88,11 @@ visit(Plan *plan, void *arg)
 	scanrelid = ((Scan *) plan)->scanrelid;
 	if (scanrelid == 0)
 		return;
-	rte = rt_fetch(scanrelid, v->stmt->rtable);
+	rte = rt_fetch(scanrelid, v->families.stmt->rtable);
 	if (rte->rtekind != RTE_RELATION)
 		return;
 	if (!is_cscan)
-		reason = reason_for(v->stmt, plan);
+		reason = reason_for(&v->families, plan);
 
 	values[0] = ObjectIdGetDatum(rte->relid);
 	values[1] = BoolGetDatum(is_cscan);
@@ -131,9 +131,9 @@ cscan_why_not(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("cscan_why_not cannot plan a utility statement"),
 					 errhint("Pass the SELECT, INSERT, UPDATE, DELETE or MERGE itself, without EXPLAIN, CREATE or DECLARE.")));
-		v.stmt = cscan_plan_query(query, string);
-		cscan_check_permissions(v.stmt);
-		cscan_planner_visit(v.stmt, visit, &v);
+		v.families = (CScanFamilies) {.stmt = cscan_plan_query(query, string)};
+		cscan_check_permissions(v.families.stmt);
+		cscan_planner_visit(v.families.stmt, visit, &v);
 	}
 	return (Datum) 0;
 }
