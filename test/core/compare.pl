@@ -7,7 +7,8 @@
 # filtered:
 #
 #   - rows of a query without an ORDER BY of its own are sorted
-#   - in plans a CScan is called what it takes the place of, its own lines are left out, and widths do not count
+#   - in plans a CScan is called what it takes the place of, its own lines are left out, and widths do not count; nor does it
+#     whether a child of a Parallel Append is itself parallel
 #   - what DIFFERENCES, which explains itself, says of this test
 use strict;
 use warnings;
@@ -72,6 +73,18 @@ sub plan_rows
 		my %rank = ('Output' => 0, 'TID Cond' => 1, 'Recheck Cond' => 1, 'Rows Removed by Index Recheck' => 2, 'Filter' => 3, 'Rows Removed by Filter' => 4);
 		my @rank = map { /^\s*([^:]+):/ && exists $rank{$1} ? $rank{$1} : 9 } @of;
 		@out[ $i + 1 .. $end ] = @of[ sort { $rank[$a] <=> $rank[$b] || $a <=> $b } 0 .. $#of ];
+	}
+
+	# All processes read for a family, where core has some of its tables read by one alone
+	for my $i (0 .. $#out)
+	{
+		next unless $out[$i] =~ /^(\s*)(->  )?Parallel Append\b/;
+		my ($indent, $child) = (length($1), length($1) + ($2 ? 6 : 2));
+		for my $k ($i + 1 .. $#out)
+		{
+			last if $out[$k] =~ /^(\s*)/ && length($1) <= $indent;
+			$out[$k] =~ s/^(\s{$child}->  )Parallel ((?:Seq|Bitmap Heap) Scan on )/$1$2/;
+		}
 	}
 	return @out;
 }
