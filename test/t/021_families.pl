@@ -1,0 +1,225 @@
+# Families where something goes wrong: their place goes to others in mid-scan, and there is another one for what is left, or none;
+# an error, an interrupt or the end of the session at each step; loops that have a family in one pass and none in the next; tables
+# that are attached, detached, emptied and dropped meanwhile.  All rows come, each once, and nothing stays behind.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rows = 20000;
+my $right = "$rows|" . $rows * ($rows + 1) / 2;
+my @tables = qw(t f f_1 f_2 f_3 f_4);
+
+my $node = new_node('families', conf => "cscan.max_scans = 2\ncscan.debug_fault = ''\n");
+make_table($node, 't', $rows);
+sql($node, qq(
+	CREATE TABLE f (LIKE t) PARTITION BY RANGE (i);
+	CREATE TABLE f_1 PARTITION OF f FOR VALUES FROM (1) TO (5001);
+	CREATE TABLE f_2 PARTITION OF f FOR VALUES FROM (5001) TO (10001);
+	CREATE TABLE f_3 PARTITION OF f FOR VALUES FROM (10001) TO (10011);
+	CREATE TABLE f_4 PARTITION OF f FOR VALUES FROM (10011) TO (20001);
+	INSERT INTO f TABLE t;
+	CREATE INDEX ON f (k);
+	VACUUM ANALYZE f;
+	));
+my $abm = wait_for_abm($node);
+my $gatekeeper = session($node, name => 'gatekeeper');
+my $only_bitmaps = 'SET cscan.page_cost = 0; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off';
+my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
+  . 'SET max_parallel_workers_per_gather = 2';
+
+### In mid-scan the place goes to others
+
+# A scan that keeps its place, since one with helpers never counts as idle.  It gets one as soon as the ABM has seen that somebody
+# else is idle, so it is begun again until then.
+sub keep_place
+{
+	my ($n) = @_;
+
+	for (1 .. 50)
+	{
+		my $s = session($node, name => "keeper $n");
+		$s->query($parallel);
+		$s->send(ambling_query('t', 20, 2, 0.05));
+		poll($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND @{[$s->pid]} IN (pid, leader_pid)");
+		return $s if sql($node, 'SELECT count(*) FROM cscan_scans WHERE pid = ' . $s->pid);
+		sql($node, 'SELECT pg_cancel_backend(' . $s->pid . ')');
+		$s->result;
+		$s->quit;
+	}
+	die "there is no place for keeper $n\n";
+}
+
+my %kinds = (whole => ['', ''], bitmap => [ $only_bitmaps, ' AND k BETWEEN 0 AND 99' ]);
+my $turn = 0;
+foreach my $policy (@policies)
+{
+	foreach my $kind (sort keys %kinds)
+	{
+		my ($prepare, $condition) = @{ $kinds{$kind} };
+		my $s = session($node, name => "$policy, $kind", policy => $policy);
+
+		foreach my $places ('another place', 'no other place')
+		{
+			my $what = "$policy, $kind, $places";
+			my $query = gated_query('f', 2000 + 5500 * ($turn++ % 4), 1) . $condition;
+
+			$gatekeeper->query('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
+			$s->query($prepare) if $prepare;
+			like(sql($node, "$prepare; EXPLAIN $query"), qr/Append.*CScan.*CScan.*CScan/s, "$what: a family");
+			$s->send($query);
+			ok(wait_waiting($node, 1), "$what: in mid-scan");
+			is(sql($node, 'SELECT count(*), max(tables) FROM cscan_scans'), '1|3', "$what: one scan of three tables, as the fourth is small");
+
+			my @keepers = map { keep_place($_) } 1 .. 2;
+			is(sql($node, 'SELECT count(*) FROM cscan_scans WHERE pid = ' . $s->pid), '0', "$what: others have got both places");
+			if ($places eq 'another place')
+			{
+				$gatekeeper->query('SELECT pg_advisory_unlock(2)');
+				$_->result foreach @keepers;
+			}
+			my $scans = stat_sum($node, 'scans');
+			$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+			is($s->result . $s->err, $right, "$what: all rows, each once");
+			is(stat_sum($node, 'scans') - $scans, $places eq 'another place' ? 1 : 0, "$what: what was left was announced as it could be");
+			$gatekeeper->query('SELECT pg_advisory_unlock(2)') if $places ne 'another place';
+			is(join(' ', map { $_->result . $_->err } @keepers), "$right $right", "$what: so it is with the others");
+			$_->quit foreach @keepers;
+			is($s->query($query) . $s->err, $right, "$what: once more, without loss");
+			nothing_left($node, $what, @tables);
+		}
+		$s->quit;
+	}
+}
+
+# Where no place is to be had from the beginning, nobody waits for one.
+{
+	my $s = session($node, name => 'without a place');
+	$gatekeeper->query('SELECT pg_advisory_lock(2)');
+	my @keepers = map { keep_place($_) } 1 .. 2;
+	is(sql($node, 'SELECT count(*) FROM cscan_scans'), '2', 'both places are taken');
+	is($s->query('SELECT count(*), sum(i) FROM f') . $s->err, $right, 'a family without a place: right');
+	is($s->query("$only_bitmaps; SELECT count(*), sum(i) FROM f WHERE k BETWEEN 0 AND 99") . $s->err, $right, 'likewise with bitmaps');
+	is($s->query("$parallel; SELECT count(*), sum(i) FROM f WHERE k BETWEEN 0 AND 99") . $s->err, $right, 'and with workers');
+	$gatekeeper->query('SELECT pg_advisory_unlock(2)');
+	is(join(' ', map { $_->result . $_->err } @keepers), "$right $right", 'those that had the places: right');
+	$_->quit foreach ($s, @keepers);
+	nothing_left($node, 'after families without a place', @tables);
+}
+
+$gatekeeper->quit;
+$node->append_conf('postgresql.conf', "cscan.max_scans = 16\n");
+$node->restart;
+$abm = wait_for_abm($node);
+
+### A loop that has a family in one pass, one member in the next, and then none
+
+{
+	my $s = session($node, name => 'loop');
+	my $loop = 'SELECT max(n), sum(c), count(*) FROM (SELECT c, (SELECT count(*) FROM cscan_scans WHERE c >= 0 OFFSET 0) AS n
+		FROM generate_series(0, 59) x, LATERAL (SELECT count(*) AS c FROM f WHERE i <= (ARRAY[15000, 3000, 0])[x % 3 + 1]) y) z';
+
+	$s->query('SET enable_memoize = off; SET enable_material = off');
+	foreach my $policy (@policies)
+	{
+		my $got = $s->query("SET cscan.policy = $policy; $loop");
+		my ($registered, $sum, $passes) = split /\|/, $got;
+		is("$sum|$passes" . $s->err, 20 * 18000 . '|60', "$policy: a loop with a family now and then is right");
+		cmp_ok($registered, '<=', 4, "$policy: and what it registers it gives back, or uses again");
+		nothing_left($node, "$policy, after the loop", @tables);
+	}
+	$s->quit;
+}
+
+### Something goes wrong at each step
+
+my $whole = 'SELECT count(*), sum(i) FROM f';
+my $bitmap = "$whole WHERE k BETWEEN 0 AND 99";
+my $rescan = 'SELECT sum(n), sum(s) FROM (VALUES (0), (0)) x (x), LATERAL (SELECT count(*) n, sum(i) s FROM f WHERE i > x + 0) y';
+my %steps = (
+	(map { $_ => [ $_, '', $whole ] } qw(begin register registered chunk page leave left)),
+	bitmap => [ 'bitmap', $only_bitmaps, $bitmap, 2 ],
+	rescan => [ 'rescan', 'SET enable_memoize = off', $rescan ],
+	worker => [ 'join', "$parallel; SET parallel_leader_participation = off", $whole ],
+	'worker at a page' => [ 'page', "$parallel; $only_bitmaps; SET parallel_leader_participation = off", $bitmap, 200 ],
+	'leader that makes bitmaps' => [ 'bitmap', "$parallel; $only_bitmaps", $bitmap, 2 ]);
+
+$turn = 0;
+foreach my $step (sort keys %steps)
+{
+	my ($place, $prepare, $query, $number) = @{ $steps{$step} };
+
+	$number ||= 1;
+	foreach my $action (qw(error memory wait fatal))
+	{
+		my $s = session($node, name => "$action at $step", policy => $policies[ $turn++ % @policies ]);
+		my %told = (
+			error => qr/injected error at "$place"/, memory => qr/out of memory\nDETAIL:  Injected at "$place"/,
+			fatal => qr/injected fatal error at "$place"/,
+			wait => qr/canceling statement due to statement timeout/);
+
+		# When it has left it does not listen.
+		next if $action eq 'wait' && $place =~ /^le/;
+		$s->query("SET statement_timeout = '300ms'") if $action eq 'wait';
+		$s->query("$prepare; SET cscan.debug_fault = '$place $action $number'");
+		$s->query($query);
+		like($s->err, $told{$action}, "$step, $action: it is told");
+		next if $action eq 'fatal';
+		is($s->query("SET statement_timeout = 0; RESET cscan.debug_fault; $query") . $s->err, $step eq 'rescan' ? 2 * $rows . '|' . $rows * ($rows + 1) : $right,
+			"$step, $action: then its query is right");
+		$s->quit;
+	}
+	nothing_left($node, $step, @tables);
+}
+
+### Its tables come and go
+
+{
+	my %readers;
+	my $ddl = session($node, name => 'DDL');
+	my @changes = (
+		'ALTER TABLE f ATTACH PARTITION more FOR VALUES FROM (30001) TO (40001)',
+		'BEGIN; TRUNCATE more; ROLLBACK',
+		'BEGIN; ALTER TABLE f DETACH PARTITION f_3; INSERT INTO f_3 SELECT 1, 1, 1, filler FROM t; ROLLBACK',
+		'VACUUM (FULL) more', 'ALTER TABLE more ALTER COLUMN filler SET STORAGE EXTERNAL',
+		'ALTER TABLE f DETACH PARTITION more CONCURRENTLY',
+		'DROP TABLE more; CREATE TABLE more AS SELECT i + 30000 AS i, k, v, filler FROM t WHERE i <= 3000');
+	my %seen;
+
+	$ddl->query("CREATE TABLE more AS SELECT i + 30000 AS i, k, v, filler FROM t WHERE i <= 3000");
+	foreach my $policy (@policies)
+	{
+		my $s = $readers{$policy} = session($node, name => "reader, $policy", policy => $policy);
+
+		$s->query("PREPARE q AS SELECT count(*) || ' ' || count(DISTINCT i) FROM f WHERE i > \$1");
+		$s->query($turn++ % 2 ? $parallel : 'SET plan_cache_mode = force_generic_plan');
+	}
+	foreach my $round (1 .. 5)
+	{
+		$_->send(join '; ', ('EXECUTE q(0)') x 8) foreach values %readers;
+		foreach my $change (@changes)
+		{
+			$ddl->query($change);
+			is($ddl->err, '', "round $round: " . substr($change, 0, 40));
+		}
+		foreach my $s (values %readers)
+		{
+			$seen{$_}++ foreach split /\n/, $s->result;
+			is($s->err, '', "round $round: $s->{name} has no error");
+		}
+	}
+	delete $seen{"$_ $_"} foreach ($rows, $rows + 3000);
+	is(join(', ', %seen), '', 'whoever reads meanwhile finds the new table, or does not');
+	$_->quit foreach ($ddl, values %readers);
+	nothing_left($node, 'after tables that came and went', @tables);
+}
+
+is(abm_pid($node), $abm, 'the ABM is the same');
+$node->stop;
+done_testing();
