@@ -17,7 +17,7 @@
 #include "utils/guc.h"
 #include "utils/plancache.h"
 
-#include "abm/trace.h"
+#include "abm/trace_file.h"
 #include "cscan.h"
 #include "fault.h"
 #include "shared/registry.h"
@@ -214,7 +214,7 @@ define_server_settings(void)
 							 PGC_SUSET,
 							 GUC_NOT_IN_SAMPLE,
 							 NULL, NULL, NULL);
-	cscan_trace_define_setting();
+	cscan_trace_file_define_setting();
 	cscan_fault_init();
 }
 

@@ -26,7 +26,7 @@
 #include "utils/resowner.h"
 
 #include "abm/abm.h"
-#include "abm/trace.h"
+#include "abm/trace_file.h"
 #include "fault.h"
 
 static uint32 wait_idle;
@@ -57,7 +57,7 @@ say_goodbye(int code, Datum arg)
 	(void) arg;
 	LWLockReleaseAll();
 	LockReleaseAll(DEFAULT_LOCKMETHOD, true);
-	cscan_trace_end();
+	cscan_trace_file_end();
 
 	cscan_lock();
 	cscan_shared->abm_latch = NULL;
@@ -130,7 +130,7 @@ cscan_abm_main(Datum arg)
 	PG_exception_stack = &local_sigjmp_buf;
 
 	say_hello();
-	cscan_trace_begin_or_end();
+	cscan_trace_file_begin_or_end();
 	CSCAN_FAULT(CSCAN_FAULT_ABM_START);
 	cscan_rounds_run(wait_idle);
 }

@@ -12,7 +12,7 @@
  *		recent.c		where the loads of a table begin again
  *		locks.c			the heavyweight locks on tables and databases
  *		neighbours.c	what other processes wait for, and which scans are stalled
- *		trace.c			a record of all that is decided
+ *		trace_file.c	a record of all that is decided
  *
  * Calls go downwards only.  The scheduler decides (policy/), this room does.
  *

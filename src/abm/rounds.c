@@ -24,7 +24,7 @@
 #include "utils/inval.h"
 
 #include "abm/abm.h"
-#include "abm/trace.h"
+#include "abm/trace_file.h"
 
 /* How often neighbours are looked after (us). */
 #define ROUND_TIME			10000
@@ -112,12 +112,12 @@ cscan_rounds_run(uint32 wait_event)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			cscan_trace_begin_or_end();
+			cscan_trace_file_begin_or_end();
 			shrink_pool();
 			told = true;
 		}
 
-		cscan_trace_write(false);
+		cscan_trace_file_write(false);
 		now = cscan_now();
 		if (cscan_shared->tables_changed || now >= last_care + LOOK_TIME)
 		{
@@ -159,7 +159,7 @@ cscan_rounds_run(uint32 wait_event)
 		}
 
 		cscan_loads_tidy(!cscan_holding_anything());
-		cscan_trace_write(true);
+		cscan_trace_file_write(true);
 		if (!cscan_holding_anything())
 		{
 			/* It may be long until the next round. */

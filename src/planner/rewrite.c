@@ -217,9 +217,10 @@ can_be_parallel(const CustomScan *cscan)
 }
 
 /*
- * The CScans below an Append may be a family (exec/family.c).  Where an order was
- * asked for, of partitions one behind the other, each child is sorted by itself, so
- * none of them is a CScan.
+ * The CScans below an Append may be a family (exec/family.c).  Where the order of its
+ * children counts none of them is a CScan.  Partitions that come in order, one behind
+ * the other, are sorted by themselves.  Of INTERSECT and EXCEPT, which up to 17 read
+ * one side before the other, each side is a subquery's scan.
  */
 static void
 mark_family(Append *append)

@@ -18,7 +18,7 @@
 #include "access/xact.h"
 
 #include "fault.h"
-#include "shared/registration.h"
+#include "shared/registry_internal.h"
 
 /* How often a waiting scan looks whether the ABM is alive (ms). */
 #define WAIT_ROUND		100

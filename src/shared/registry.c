@@ -26,7 +26,7 @@
 #include "utils/resowner.h"
 
 #include "fault.h"
-#include "shared/registration.h"
+#include "shared/registry_internal.h"
 
 dlist_head	cscan_registrations = DLIST_STATIC_INIT(cscan_registrations);
 uint32		cscan_wait_for_chunk;

@@ -132,7 +132,7 @@ lay_out(char *base, CScanPool *pool)
 		cscan_tables = shared_tables;
 		cscan_trace_ring = trace_ring;
 		cscan_pool_attach(pool, policy, &pool_limits);
-		pool->record = cscan_trace_record;
+		pool->record = cscan_trace_ring_record;
 	}
 	return size;
 }

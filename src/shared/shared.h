@@ -43,8 +43,8 @@
 #include "storage/lwlock.h"
 #include "utils/timestamp.h"
 
-#include "abm/trace.h"
 #include "cscan.h"
+#include "shared/trace_ring.h"
 
 /*
  * After so long without a sign of life, or without a load where one is wanted,

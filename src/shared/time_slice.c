@@ -21,7 +21,7 @@
  */
 #include "postgres.h"
 
-#include "shared/registration.h"
+#include "shared/registry_internal.h"
 
 #ifdef __linux__
 #include <sched.h>

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * registration.h
+ * registry_internal.h
  *		What registry.c and next_chunk.c share: a registration, from within.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef CSCAN_REGISTRATION_H
-#define CSCAN_REGISTRATION_H
+#ifndef CSCAN_REGISTRY_INTERNAL_H
+#define CSCAN_REGISTRY_INTERNAL_H
 
 #include "shared/registry.h"
 
@@ -87,4 +87,4 @@ extern void cscan_registration_count(const CScanTicket *ticket, uint32 chunk, CS
 /* What is handed out with a chunk of the pool; call with the lock held. */
 extern CScanPortion cscan_registration_portion(uint32 chunk);
 
-#endif							/* CSCAN_REGISTRATION_H */
+#endif							/* CSCAN_REGISTRY_INTERNAL_H */

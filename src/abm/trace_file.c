@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * trace.c
- *		See trace.h.
+ * trace_file.c
+ *		See trace_file.h.
  *
- * Whoever holds the scheduler's lock and calls the pool puts a record into the
- * ring; the ABM takes the records out and writes them, outside of the lock.
- * If it does not keep up, records are lost, never waited for; how many is
- * written where they are missing.  Nothing that goes wrong with the file does
- * more than end the trace, with a line in the log.
+ * The ABM takes records out of the ring (shared/trace_ring.c) and writes them,
+ * outside of the scheduler's lock.  If it does not keep up, records are lost, never
+ * waited for; how many is written where they are missing.  Nothing that goes wrong
+ * with the file does more than end the trace, with a line in the log.
  *
  * A trace begins with the pool's state, which is copied under the lock; from
  * then on calls are recorded.  The file is always a new one.
@@ -24,7 +23,7 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "abm/trace.h"
+#include "abm/trace_file.h"
 #include "shared/shared.h"
 
 /* So many records are written at once. */
@@ -37,26 +36,6 @@ static char *writing;			/* name of the file, or NULL */
 static int	fd = -1;
 static uint64 nwritten;			/* records */
 static char *refused;			/* name of a file that could not be made */
-
-/* ------------------------------------------------------------------
- * The ring
- * ------------------------------------------------------------------ */
-
-void
-cscan_trace_record(const CScanPool *pool, const CScanTraceRecord *r)
-{
-	CScanTraceRing *ring = cscan_trace_ring;
-
-	(void) pool;
-	if (ring->lost > 0 || ring->head - ring->tail >= CSCAN_TRACE_RING)
-	{
-		ring->lost++;
-		return;
-	}
-	ring->records[ring->head++ % CSCAN_TRACE_RING] = *r;
-	if (ring->head - ring->tail == CSCAN_TRACE_RING / 2 && cscan_shared->abm_latch != NULL)
-		SetLatch(cscan_shared->abm_latch);
-}
 
 /* ------------------------------------------------------------------
  * The file
@@ -175,7 +154,7 @@ drain(void)
 }
 
 void
-cscan_trace_write(bool all)
+cscan_trace_file_write(bool all)
 {
 	/* An unlocked look: what is missed now is seen next time. */
 	if (writing != NULL &&
@@ -184,7 +163,7 @@ cscan_trace_write(bool all)
 }
 
 void
-cscan_trace_end(void)
+cscan_trace_file_end(void)
 {
 	CScanTraceRecord end = {.kind = CSCAN_TRACE_END};
 
@@ -286,10 +265,10 @@ begin(const char *name)
 }
 
 void
-cscan_trace_begin_or_end(void)
+cscan_trace_file_begin_or_end(void)
 {
 	if (writing != NULL && strcmp(writing, trace_file) != 0)
-		cscan_trace_end();
+		cscan_trace_file_end();
 	if (refused != NULL && strcmp(refused, trace_file) != 0)
 	{
 		pfree(refused);
@@ -318,7 +297,7 @@ check_trace(char **newval, void **extra, GucSource source)
 }
 
 void
-cscan_trace_define_setting(void)
+cscan_trace_file_define_setting(void)
 {
 	DefineCustomStringVariable("cscan.trace",
 							   "Names a new file that what is decided is recorded in.",

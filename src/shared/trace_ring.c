@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * trace_ring.c
+ *		See trace_ring.h.
+ *
+ * Invariant: nobody who calls the pool waits for the ABM.  Where the ring is full a
+ * record is counted as lost.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "shared/shared.h"
+
+void
+cscan_trace_ring_record(const CScanPool *pool, const CScanTraceRecord *r)
+{
+	CScanTraceRing *ring = cscan_trace_ring;
+
+	(void) pool;
+	if (ring->lost > 0 || ring->head - ring->tail >= CSCAN_TRACE_RING)
+	{
+		ring->lost++;
+		return;
+	}
+	ring->records[ring->head++ % CSCAN_TRACE_RING] = *r;
+	if (ring->head - ring->tail == CSCAN_TRACE_RING / 2 && cscan_shared->abm_latch != NULL)
+		SetLatch(cscan_shared->abm_latch);
+}
