@@ -97,7 +97,7 @@ RESET enable_indexscan;
 CREATE TABLE query (n int, query text);
 INSERT INTO query VALUES
     (1, 'SELECT * FROM f'),
-    (2, 'SELECT * FROM f WHERE id BETWEEN 250 AND 1000'),
+    (2, 'SELECT * FROM f WHERE id BETWEEN 50 AND 1000'),
     (3, 'SELECT grp, count(*), sum(id) FROM f GROUP BY grp'),
     (4, 'SELECT a.id FROM f a JOIN f b ON a.id = b.id + 1'),
     (5, 'SELECT * FROM src UNION ALL SELECT * FROM f_1 UNION ALL SELECT * FROM src'),
