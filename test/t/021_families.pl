@@ -1,6 +1,6 @@
 # Families where something goes wrong: their place goes to others in mid-scan, and there is another one for what is left, or none;
 # an error, an interrupt or the end of the session at each step; loops that have a family in one pass and none in the next; tables
-# that are attached, detached, emptied and dropped meanwhile.  All rows come, each once, and nothing stays behind.
+# that are attached, detached, emptied and dropped meanwhile; members that are no plain tables.  All rows come, each once, and nothing stays behind.
 
 use strict;
 use warnings;
@@ -218,6 +218,57 @@ foreach my $step (sort keys %steps)
 	is(join(', ', %seen), '', 'whoever reads meanwhile finds the new table, or does not');
 	$_->quit foreach ($ddl, values %readers);
 	nothing_left($node, 'after tables that came and went', @tables);
+}
+
+### Members of other kinds beside, and members elsewhere
+
+{
+	my ($host, $port) = ($node->host, $node->port);
+	my $place = $node->basedir . '/elsewhere';
+	my @kinds = ('CScan', 'Foreign Scan', 'Seq Scan on m_access_method');
+
+	mkdir $place or die "$place: $!";
+	sql($node, qq(
+		CREATE TABLESPACE elsewhere LOCATION '$place';
+		CREATE ACCESS METHOD another TYPE TABLE HANDLER heap_tableam_handler;
+		CREATE EXTENSION postgres_fdw;
+		CREATE SERVER loopback FOREIGN DATA WRAPPER postgres_fdw
+			OPTIONS (host '$host', port '$port', dbname 'postgres', async_capable 'true');
+		CREATE USER MAPPING FOR CURRENT_USER SERVER loopback;
+		CREATE TABLE m (LIKE t) PARTITION BY RANGE (i);
+		CREATE TABLE m_1 PARTITION OF m FOR VALUES FROM (1) TO (5001);
+		CREATE TABLE m_2 PARTITION OF m FOR VALUES FROM (5001) TO (10001) TABLESPACE elsewhere;
+		CREATE TABLE m_unlogged (LIKE t);
+		ALTER TABLE m_unlogged SET UNLOGGED;
+		CREATE TABLE m_access_method (LIKE t) USING another;
+		ALTER TABLE m ATTACH PARTITION m_unlogged FOR VALUES FROM (10001) TO (12001);
+		ALTER TABLE m ATTACH PARTITION m_access_method FOR VALUES FROM (12001) TO (14001);
+		CREATE TABLE there_1 AS SELECT * FROM t WHERE i BETWEEN 14001 AND 16000;
+		CREATE TABLE there_2 AS SELECT * FROM t WHERE i BETWEEN 16001 AND 18000;
+		CREATE FOREIGN TABLE m_foreign_1 PARTITION OF m FOR VALUES FROM (14001) TO (16001) SERVER loopback OPTIONS (table_name 'there_1');
+		CREATE FOREIGN TABLE m_foreign_2 PARTITION OF m FOR VALUES FROM (16001) TO (18001) SERVER loopback OPTIONS (table_name 'there_2');
+		CREATE TABLE m_default PARTITION OF m DEFAULT;
+		INSERT INTO m SELECT * FROM t WHERE i <= 14000 OR i > 18000;
+		VACUUM ANALYZE m_1, m_2, m_unlogged, m_access_method, m_default, there_1, there_2;
+		));
+	foreach my $policy (@policies)
+	{
+		my $s = session($node, name => $policy, policy => $policy);
+
+		foreach my $with ('', 'SET enable_async_append = off', $parallel)
+		{
+			my $what = "$policy, mixed members" . ($with && ", $with");
+			my $plan = $s->query("$with; EXPLAIN (COSTS OFF) SELECT count(*), sum(i) FROM m");
+
+			is(join(', ', grep { $plan =~ /\Q$_/ } @kinds), join(', ', @kinds), "$what: of all kinds");
+			is($s->query('SELECT count(*), sum(i) FROM m') . $s->err, $right, "$what: right");
+			is($s->query('SELECT count(*), count(DISTINCT y.i) FROM generate_series(1, 20000, 3000) x,
+				LATERAL (SELECT i FROM m WHERE i BETWEEN x AND x + 2999) y') . $s->err, "$rows|$rows", "$what: again and again, pruned");
+			is($s->query('BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*), sum(i) FROM m; COMMIT') . $s->err, $right, "$what: serializable");
+		}
+		$s->quit;
+	}
+	nothing_left($node, 'after mixed members', qw(m m_1 m_2 m_unlogged m_default));
 }
 
 is(abm_pid($node), $abm, 'the ABM is the same');
