@@ -202,6 +202,23 @@ add_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 	}
 }
 
+/*
+ * Is a cursor's current row asked for?  Only a TID scan can find it, and from 18 on
+ * PostgreSQL makes no other path.
+ */
+static bool
+wants_current_of(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (IsA(lfirst_node(RestrictInfo, lc)->clause, CurrentOfExpr))
+			return true;
+	}
+	return false;
+}
+
 static void
 set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
@@ -213,7 +230,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 		cscan_planning.active = false;
 
 	if (!cscan_planning.active || rte->rtekind != RTE_RELATION || rte->inh ||
-		rte->tablesample != NULL || IS_DUMMY_REL(rel) ||
+		rte->tablesample != NULL || IS_DUMMY_REL(rel) || wants_current_of(rel) ||
 		!cscan_family_decide(root, rel, rte->relid))
 		return;
 

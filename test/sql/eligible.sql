@@ -62,6 +62,25 @@ MOVE ALL FROM c;
 SELECT count(*), count(*) FILTER (WHERE grp = -1), min(id % 50) FILTER (WHERE grp = -1) FROM t;
 ROLLBACK;
 
+-- Up to 17 all but the TID scan costs too much for it, from 18 on there is nothing else: however small the table, alone or among partitions.
+CREATE TABLE tiny (id int, x int) PARTITION BY LIST (id);
+CREATE TABLE tiny_1 PARTITION OF tiny FOR VALUES IN (1);
+CREATE TABLE tiny_2 PARTITION OF tiny FOR VALUES IN (2);
+INSERT INTO tiny VALUES (1, 1), (2, 1);
+VACUUM ANALYZE tiny;
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM tiny_1;
+FETCH c;
+SELECT scans('UPDATE tiny_1 SET x = 2 WHERE CURRENT OF c');
+UPDATE tiny_1 SET x = 2 WHERE CURRENT OF c;
+DECLARE d CURSOR FOR SELECT * FROM tiny;
+MOVE 2 FROM d;
+SELECT scans('UPDATE tiny SET x = 2 WHERE CURRENT OF d');
+UPDATE tiny SET x = 2 WHERE CURRENT OF d;
+SELECT * FROM tiny ORDER BY id;
+ROLLBACK;
+DROP TABLE tiny;
+
 -- Rows in physical order
 SET synchronize_seqscans = off;
 SELECT scans('SELECT * FROM t'), why_not('SELECT * FROM t');
