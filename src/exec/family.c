@@ -204,26 +204,28 @@ set_in_turn(CScanFamily *family, bool in_turn)
 
 /*
  * Announce all members that are not pruned, as one scan.  Where that cannot be, or
- * one is all that there is, there is no family in this pass.
+ * one is all that there is, there is no family in this pass: that one registers by
+ * itself.  Below a Gather it does not, so there one will do.
  */
 static void
 begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 {
 	CScanTarget *targets;
+	int			least = joinable ? 1 : 2;
 
 	family->resting = false;
 	rescan_members(family);
 	find_members(family, valid);
-	if (family->nannounced < 2 || !synchronize_seqscans)
+	if (family->nannounced < least || !synchronize_seqscans)
 	{
 		cscan_family_leave(family);
 		return;
 	}
 	targets = find_targets(family);
-	if (family->reg && (family->nannounced < 2 ||
+	if (family->reg && (family->nannounced < least ||
 						!cscan_registry_again(family->reg, targets, family->nannounced)))
 		cscan_family_leave(family);
-	if (family->reg == NULL && family->nannounced >= 2)
+	if (family->reg == NULL && family->nannounced >= least)
 		family->reg = cscan_registry_register(family->relid, targets, family->nannounced,
 											  family->by_relid[0]->policy, joinable);
 	for (int i = 0; i < family->nannounced && family->reg; i++)

@@ -233,6 +233,9 @@ SELECT n, cscans, nrows, missing, extra, count(*) AS policies FROM query, differ
 SET min_parallel_table_scan_size = 0;
 SELECT n, cscans, nrows, missing, extra, count(*) AS policies FROM query, differences(query) GROUP BY 1, 2, 3, 4, 5 ORDER BY n;
 SELECT * FROM registered('SELECT * FROM f');
+-- One that is large enough, beside an empty or a small one, is announced, too.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM h WHERE id < 300;
+SELECT * FROM registered('SELECT * FROM h WHERE id < 300');
 SET parallel_leader_participation = off;
 SELECT n, cscans, nrows, missing, extra, count(*) AS policies FROM query, differences(query) WHERE n IN (1, 3) GROUP BY 1, 2, 3, 4, 5 ORDER BY n;
 SET enable_parallel_append = off;
