@@ -1,6 +1,7 @@
 """scripts/top: what cscan does on a server, as it happens, in a terminal of 80 by 24 or more.
 
 For each table that is scanned one bar shows which parts of it are in memory, and one for each scan which parts it reads.
+A partitioned table is one bar, its partitions one behind the other; so is one with inheritance children.
 It only reads cscan's views, in the database that it connects to; where that is comes from CONNINFO and, as for psql, from
 PGHOST, PGDATABASE and so on.  q ends it.
 """
@@ -19,15 +20,22 @@ BLOCK = 8192
 MOST_CHUNKS = 65536         # of a table
 MB = 1024 * 1024
 
-# One row for each scan; a table of another database has no name and no size here. busy: seconds since its query began.
+# One row for each scan; a table of another database has no name and no size here. busy: seconds since its query began. A scan of several
+# tables has no ranges.
 SCANS = '''SELECT s.pid, s.relid, coalesce(s.relid::regclass::text, s.relid::text), s.policy, s.chunks_total, s.chunks_done, s.chunks_available,
         s.blocked_since IS NOT NULL, coalesce((SELECT array_agg(ARRAY[lower(r), upper(r)] ORDER BY r) FROM unnest(s.ranges) r), '{}'),
-        CASE WHEN s.datid = d.oid THEN pg_relation_size(s.relid) END, extract(epoch FROM clock_timestamp() - a.query_start)::float8
+        CASE WHEN s.datid = d.oid THEN pg_relation_size(s.relid) END, extract(epoch FROM clock_timestamp() - a.query_start)::float8,
+        s.tables
     FROM cscan_scans s JOIN pg_database d ON d.datname = current_database() LEFT JOIN pg_stat_activity a USING (pid)
     ORDER BY a.query_start, s.pid'''
 CHUNKS = 'SELECT relid, chunk, state, interested FROM cscan_chunks'
 TOTALS = '''SELECT extract(epoch FROM clock_timestamp())::float8, sum(chunks_delivered)::float8, sum(chunks_loaded)::float8, sum(blocks_read)::float8,
         sum(waits)::float8 FROM cscan_stat'''
+# The tables below each of these that have rows, and their sizes
+MEMBERS = '''WITH RECURSIVE family AS (SELECT r AS root, r AS relid FROM unnest(%s::oid[]) r
+        UNION ALL SELECT f.root, i.inhrelid FROM family f JOIN pg_inherits i ON i.inhparent = f.relid)
+    SELECT f.root, f.relid, coalesce(pg_relation_size(f.relid), 0) FROM family f JOIN pg_class c ON c.oid = f.relid AND c.relkind IN ('r', 'm')
+    ORDER BY f.root, f.relid'''
 # Blocks of a chunk: the pool has room for eight or more.
 CHUNK = '''SELECT greatest(1, least(pg_size_bytes(current_setting('cscan.chunk_size')),
         pg_size_bytes(current_setting('shared_buffers')) * current_setting('cscan.buffer_share')::float8 / 8)::bigint / 8192)'''
@@ -46,6 +54,7 @@ class Scan:
     ranges: list
     size: int | None
     busy: float | None
+    tables: int = 1
 
 
 @dataclass
@@ -55,12 +64,27 @@ class Sample:
     chunks: list = field(default_factory=list)      # (relid, chunk, state, interested)
     totals: tuple = (0.0,) * 5  # seconds, chunks delivered, loaded, blocks read, waits; since the last reset
     chunk_blocks: int = 512
+    members: list = field(default_factory=list)     # (relid of the family, relid, bytes), of scans of several tables
+
+
+@dataclass
+class Shown:
+    """A table with its scans; of a family each member has its own place on the bar."""
+    relid: int
+    scans: list = field(default_factory=list)
+    places: dict = field(default_factory=dict)      # relid: (first block, blocks)
+
+    @property
+    def blocks(self):
+        return max(1, sum(blocks for _, blocks in self.places.values()))
 
 
 def sample(connection):
     one = connection.execute("SELECT current_database() || ', PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1)").fetchone()[0]
-    return Sample(one, [Scan(*row) for row in connection.execute(SCANS)], connection.execute(CHUNKS).fetchall(),
-                  connection.execute(TOTALS).fetchone(), connection.execute(CHUNK).fetchone()[0])
+    scans = [Scan(*row) for row in connection.execute(SCANS)]
+    members = connection.execute(MEMBERS, [sorted({scan.relid for scan in scans if scan.tables > 1 and scan.size is not None})]).fetchall()
+    return Sample(one, scans, connection.execute(CHUNKS).fetchall(), connection.execute(TOTALS).fetchone(),
+                  connection.execute(CHUNK).fetchone()[0], members)
 
 
 class Marks:
@@ -87,16 +111,15 @@ def bar(width, blocks, parts, mark, empty=' '):
     return ''.join(cells)
 
 
-def resident_bar(width, blocks, size, chunks, marks):
-    """What is held of a table with chunks of so many blocks."""
+def resident_bar(width, blocks, chunks, marks):
+    """What is held: of chunks (begin, end, whether it is being loaded), in blocks from the bar's beginning."""
     held, loading = [0] * width, [False] * width
-    for _, chunk, state, _ in chunks:
-        begin, end = chunk * size, min(blocks, (chunk + 1) * size)
+    for begin, end, down in chunks:
         for cell in range(int(begin * width / blocks), max(int(begin * width / blocks) + 1, -int(-end * width // blocks))):
             if cell < width:
                 covered = min(end, (cell + 1) * blocks / width) - max(begin, cell * blocks / width)
                 held[cell] += max(0.0, covered)
-                loading[cell] |= state == 'loading'
+                loading[cell] |= down
     full = len(marks.held) - 1
     return ''.join(marks.loading if down else marks.held[min(full, -int(-full * share * width // blocks))] for share, down in zip(held, loading))
 
@@ -111,19 +134,44 @@ def rates(now, before):
     return f'read {blocks * BLOCK / MB:.1f} MB/s   loaded {loaded:.1f}/s   delivered {delivered:.1f}/s   hits {hits}   waits {waits:.1f}/s'
 
 
-def table_lines(scans, chunks, preferred, width, marks):
-    name, size = scans[0].table, scans[0].size
-    blocks = size // BLOCK if size else max([1, *(end for scan in scans for _, end in scan.ranges)])
-    each = chunk_blocks(preferred, blocks)
+def shown(now):
+    """Tables with their scans, those with most scans first. A scan of a single partition is shown with its family."""
+    families, of = {}, {}
+    for root, relid, size in now.members:
+        places = families.setdefault(root, Shown(root)).places
+        places[relid] = (sum(blocks for _, blocks in places.values()), size // BLOCK)
+        of.setdefault(relid, root)
+    tables = dict(families)
+    for scan in now.scans:
+        table = tables.setdefault(scan.relid if scan.relid in families else of.get(scan.relid, scan.relid), Shown(scan.relid))
+        table.scans.append(scan)
+        if scan.relid not in families and table.relid == scan.relid:
+            blocks = scan.size // BLOCK if scan.size else max([1, *(end for _, end in scan.ranges)])
+            table.places[scan.relid] = (0, max(blocks, table.places.get(scan.relid, (0, 0))[1]))
+    return sorted((table for table in tables.values() if table.scans), key=lambda table: -len(table.scans))
+
+
+def table_lines(table, chunks, preferred, width, marks):
+    each = {relid: chunk_blocks(preferred, blocks) for relid, (_, blocks) in table.places.items()}
+    total = sum(-(-blocks // each[relid]) for relid, (_, blocks) in table.places.items())
+    held = []
+    for relid, chunk, state, _ in chunks:
+        if relid in table.places:
+            first, blocks = table.places[relid]
+            held.append((first + chunk * each[relid], first + min(blocks, (chunk + 1) * each[relid]), state == 'loading'))
+    name = next((scan.table for scan in table.scans if scan.relid == table.relid), table.scans[0].table)
+    several = f'{len(table.places)} tables, ' if len(table.places) > 1 else ''
     cells = width - 36
-    lines = [f'{name[:40]}   {blocks * BLOCK / MB:,.0f} MB, {-(-blocks // each)} chunks, {len(chunks)} in memory, {len(scans)} scans',
-             f'{"in memory":34s}[{resident_bar(cells, blocks, each, chunks, marks)}]']
-    for scan in scans:
+    lines = [f'{name[:40]}   {several}{table.blocks * BLOCK / MB:,.0f} MB, {total} chunks, {len(held)} in memory, {len(table.scans)} scans',
+             f'{"in memory":34s}[{resident_bar(cells, table.blocks, held, marks)}]']
+    for scan in table.scans:
         share = 100 * scan.done // scan.total if scan.total else 0
         busy = f'{scan.busy:.0f}s' if scan.busy is not None else ''
         state = 'waits' if scan.blocked else f'{scan.available} here'
         head = f'{scan.pid:>8d} {scan.policy[:9]:9s} {share:3d}% {state:>8s} {busy:>4s}'
-        lines.append(f'{head[:33]:34s}[{bar(cells, blocks, scan.ranges, marks.wanted, marks.not_wanted)}]')
+        first = table.places.get(scan.relid, (0, 0))[0]
+        ranges = [(0, table.blocks)] if scan.tables > 1 else [(first + begin, first + end) for begin, end in scan.ranges]
+        lines.append(f'{head[:33]:34s}[{bar(cells, table.blocks, ranges, marks.wanted, marks.not_wanted)}]')
     return lines
 
 
@@ -131,11 +179,9 @@ def frame(now, before, width, height, marks):
     """The lines of a screen, none of them longer than it is wide."""
     lines = [f'cscan: {now.where}   {time.strftime("%H:%M:%S", time.localtime(now.totals[0]))}   scans {len(now.scans)}   '
              f'chunks in memory {len(now.chunks)}', rates(now, before), '']
-    tables = {}
-    for scan in now.scans:
-        tables.setdefault(scan.relid, []).append(scan)
-    for relid, scans in sorted(tables.items(), key=lambda one: -len(one[1])):
-        lines += [*table_lines(scans, [chunk for chunk in now.chunks if chunk[0] == relid], now.chunk_blocks, width - 1, marks), '']
+    tables = shown(now)
+    for table in tables:
+        lines += [*table_lines(table, now.chunks, now.chunk_blocks, width - 1, marks), '']
     if not tables:
         lines.append('no table is being scanned cooperatively')
     if len(lines) > height:

@@ -48,6 +48,25 @@ class Top(unittest.TestCase):
             self.assertLessEqual(len(lines), height)
             self.assertLessEqual(max(map(len, lines)), width)
 
+    def test_family(self):
+        """Two scans of a family of two, of 600 and 200 blocks, and one of its second member; a scan of another table."""
+        scans = [top.Scan(7, 1, 'parts', 'relevance', 100, 50, 3, False, [], 0, 2.5, 2),
+                 top.Scan(8, 3, 'parts_2', 'relevance', 25, 0, 0, True, [[0, 200]], 200 * top.BLOCK, None),
+                 top.Scan(9, 4, 'other', 'relevance', 25, 0, 0, True, [[0, 100]], 200 * top.BLOCK, None),
+                 top.Scan(10, 1, 'parts', 'relevance', 100, 50, 3, False, [], 0, 2.5, 2)]
+        chunks = [(3, number, 'ready', 1) for number in range(25)] + [(2, 0, 'loading', 1), (4, 0, 'ready', 1)]
+        members = [(1, 2, 600 * top.BLOCK), (1, 3, 200 * top.BLOCK)]
+        now = top.Sample('test', scans, chunks, (1.0, 0.0, 0.0, 0.0, 0.0), 8, members)
+        lines = top.frame(now, now, 136, 24, top.Marks(False))
+        text = '\n'.join(lines)
+        self.assertIn('parts   2 tables, 6 MB, 100 chunks, 26 in memory, 3 scans', text)
+        self.assertIn('other   2 MB, 25 chunks, 1 in memory, 1 scans', text)
+        held, whole, member = [line[line.index('[') + 1:-1] for line in lines if '[' in line][:3]
+        quarter = len(held) // 4
+        self.assertEqual((held[0], set(held[2:-quarter - 1]), set(held[1 - quarter:])), ('v', {' '}, {'#'}))
+        self.assertEqual(set(whole), {'='})
+        self.assertEqual((set(member[:-quarter - 1]), set(member[1 - quarter:])), ({'.'}, {'='}))
+
     def test_nothing(self):
         self.assertIn('no table is being scanned cooperatively', top.frame(top.Sample(), top.Sample(), 80, 24, top.Marks(True)))
 
