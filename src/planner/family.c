@@ -101,7 +101,7 @@ cscan_family_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	if (pages == 0)
 		return eligible;
 	if (cscan_planning.decisions == NULL)
-		cscan_planning.decisions = decisions_create(root->planner_cxt, 64, NULL);
+		cscan_planning.decisions = decisions_create(cscan_planning.context, 64, NULL);
 	decision = decisions_insert(cscan_planning.decisions, relid, &found);
 	if (!found)
 	{

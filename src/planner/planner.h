@@ -30,6 +30,7 @@
 typedef struct CScanPlanning
 {
 	bool		active;			/* its scans may become CScans */
+	MemoryContext context;		/* which lives until the plan is finished */
 
 	/* family.c: what was decided of members of families; NULL: nothing yet */
 	struct decisions_hash *decisions;

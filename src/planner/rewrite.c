@@ -308,6 +308,7 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 
 	memset(&cscan_planning, 0, sizeof(cscan_planning));
 	cscan_planning.active = cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL);
+	cscan_planning.context = CurrentMemoryContext;
 	PG_TRY();
 	{
 		if (prev_planner_hook)
