@@ -149,19 +149,20 @@ cscan_blocks_keep_rest(CScanState *node)
 	uint32		ndone = bms_num_members(node->done);
 	CScanRange *left = MemoryContextAlloc(node->context, sizeof(CScanRange) * (node->nranges + ndone + 1));
 	uint32		nleft = 0;
+	CScanSpace	chunks;
 
 	if (ndone == 0)
 		return;
+	cscan_space_begin(&chunks, node->chunk_blocks);
 	for (uint32 i = 0; i < node->nranges; i++)
 	{
 		BlockNumber end;
 
 		for (BlockNumber block = node->ranges[i].first; block < node->ranges[i].end; block = end)
 		{
-			uint32		chunk = block / node->chunk_blocks;
+			uint32		chunk = cscan_space_chunk_of(&chunks, block);
 
-			end = Min(node->ranges[i].end - chunk * node->chunk_blocks, node->chunk_blocks) +
-				chunk * node->chunk_blocks;
+			end = Min(node->ranges[i].end, cscan_space_blocks(&chunks, chunk).end);
 			if (bms_is_member((int) chunk, node->done))
 				continue;
 			if (nleft > 0 && left[nleft - 1].end == block)

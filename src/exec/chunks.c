@@ -161,22 +161,20 @@ cscan_chunks_begin(CScanState *node)
 static bool
 take_alone(CScanState *node, CScanPortion *portion)
 {
-	uint32		chunk_blocks = Max(node->chunk_blocks, 1);
-	uint64		end;
+	CScanSpace	chunks;
 
 	if (!node->alone || node->nranges == 0)
 		return false;
-	portion->chunk = node->ranges->first / chunk_blocks;
-	end = ((uint64) portion->chunk + 1) * chunk_blocks;
-	portion->blocks.first = portion->chunk * chunk_blocks;
-	portion->blocks.end = (BlockNumber) Min(end, MaxBlockNumber);
-	while (node->nranges > 0 && node->ranges->end <= end)
+	cscan_space_begin(&chunks, Max(node->chunk_blocks, 1));
+	portion->chunk = cscan_space_chunk_of(&chunks, node->ranges->first);
+	portion->blocks = cscan_space_blocks(&chunks, portion->chunk);
+	while (node->nranges > 0 && node->ranges->end <= portion->blocks.end)
 	{
 		node->ranges++;
 		node->nranges--;
 	}
-	if (node->nranges > 0 && node->ranges->first < end)
-		node->ranges->first = (BlockNumber) end;
+	if (node->nranges > 0 && node->ranges->first < portion->blocks.end)
+		node->ranges->first = portion->blocks.end;
 	return true;
 }
 

@@ -41,7 +41,7 @@ struct CScanParallel
 	BlockNumber nblocks;
 	BlockNumber head;			/* 0: none */
 	CScanRange	span;
-	uint32		chunk_blocks;
+	CScanSpace	chunks;			/* of one that is not registered, but divided */
 	dsa_pointer pages;			/* of a bitmap-driven scan: a CScanPages */
 	int			nworkers;
 	uint32		nchunks;		/* that the map has room for */
@@ -155,6 +155,7 @@ void
 cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 {
 	CScanParallel *p = node->parallel;
+	uint32		chunk_blocks;
 
 	share_pages(node, p);
 	p->in_turn = node->in_turn;
@@ -169,11 +170,12 @@ cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 	p->span = node->span;
 
 	/* Without a registration it is divided into chunks. */
-	p->chunk_blocks = cscan_shared->preferred_chunk_blocks;
-	while (node->nblocks / p->chunk_blocks >= CSCAN_MAX_CHUNKS)
-		p->chunk_blocks *= 2;
+	chunk_blocks = cscan_shared->preferred_chunk_blocks;
+	while (cscan_space_chunks_for(chunk_blocks, node->nblocks) > CSCAN_MAX_CHUNKS)
+		chunk_blocks *= 2;
+	cscan_space_begin(&p->chunks, chunk_blocks);
 	pg_atomic_write_u32(&p->head_taken, p->head == 0);
-	pg_atomic_write_u32(&p->next_chunk, Max(p->head, p->span.first) / p->chunk_blocks);
+	pg_atomic_write_u32(&p->next_chunk, cscan_space_chunk_of(&p->chunks, Max(p->head, p->span.first)));
 }
 
 /* A worker hears of it.  Returns whether the family hands out this scan's chunks. */
@@ -243,16 +245,14 @@ bool
 cscan_parallel_take(CScanState *node, CScanPortion *portion)
 {
 	CScanParallel *p = node->parallel;
-	uint64		first;
 
 	if (p->registered)
 		return !node->leader && cscan_registry_take(&p->ticket, portion);
 	portion->chunk = pg_atomic_fetch_add_u32(&p->next_chunk, 1);
-	first = portion->chunk * (uint64) p->chunk_blocks;
-	if (first >= p->span.end || p->span.end <= p->head)
+	if (p->span.end <= p->head ||
+		portion->chunk >= cscan_space_chunks_for(p->chunks.chunk_blocks, p->span.end))
 		return false;
-	portion->blocks.first = (BlockNumber) first;
-	portion->blocks.end = (BlockNumber) Min(first + p->chunk_blocks, MaxBlockNumber);
+	portion->blocks = cscan_space_blocks(&p->chunks, portion->chunk);
 	node->counts.chunks++;
 	return true;
 }

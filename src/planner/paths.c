@@ -231,7 +231,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 
 	if (!cscan_planning.active || rte->rtekind != RTE_RELATION || rte->inh ||
 		rte->tablesample != NULL || IS_DUMMY_REL(rel) || wants_current_of(rel) ||
-		!cscan_family_decide(root, rel, rte->relid))
+		!cscan_eligible_decide(root, rel, rte->relid))
 		return;
 
 	add_tid_ranges(root, rel);

@@ -7,7 +7,6 @@
  *		paths.c			makes CScans compete with other scans, by cost
  *		cost.c			what a CScan is estimated to cost
  *		visit.c			looks at the nodes of a plan
- *		family.c		the size of a table's family
  *		eligible.c		which tables are scanned cooperatively
  *
  * Calls go downwards only.  The functions for other rooms are named
@@ -32,10 +31,10 @@ typedef struct CScanPlanning
 	bool		active;			/* its scans may become CScans */
 	MemoryContext context;		/* which lives until the plan is finished */
 
-	/* family.c: what was decided of members of families; NULL: nothing yet */
+	/* eligible.c: what was decided of members of families; NULL: nothing yet */
 	struct decisions_hash *decisions;
 
-	/* family.c: the family that was asked for last; NULL: none */
+	/* eligible.c: the family that was asked for last; NULL: none */
 	PlannerInfo *root;
 	Index		top;
 	double		pages;
@@ -80,10 +79,18 @@ extern bool cscan_planner_may_change(Node *quals);
 extern bool cscan_planner_bitmap_may_change(Plan *plan);
 
 /*
- * family.c: may scans of this table become CScans, in the statement that is being
- * planned?  A member's family counts, and the decision is kept.
+ * eligible.c: why scans of this relation would not be CScans, as a phrase for
+ * people; NULL if they would be.  With partitions and other inheritance
+ * children what counts is the size of all those of the family that the query
+ * reads, in blocks (0: it has none).
  */
-extern bool cscan_family_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+extern const char *cscan_planner_why_not(Oid relid, double family);
+
+/*
+ * May scans of this table become CScans, in the statement that is being planned?  A
+ * member's family counts, and the decision is kept.
+ */
+extern bool cscan_eligible_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
 /* Families of a finished statement.  Begin with all but the first two zero. */
 typedef struct CScanFamilies
@@ -94,18 +101,10 @@ typedef struct CScanFamilies
 	List	   *known;			/* of CScanFamilySize: those asked for before */
 } CScanFamilies;
 
-/* As cscan_planner_why_not(), for a table of a finished statement. */
+/* The same for a table of a finished statement */
+extern bool cscan_eligible_in(CScanFamilies *families, Index rti);
+
+/* and as cscan_planner_why_not(), with the reason. */
 extern const char *cscan_planner_why_not_in(CScanFamilies *families, Index rti);
-
-/* The same, where the reason does not matter: NULL, or not. */
-extern bool cscan_family_may_be_cscan(CScanFamilies *families, Index rti);
-
-/*
- * eligible.c: why scans of this relation would not be CScans, as a phrase for
- * people; NULL if they would be.  With partitions and other inheritance
- * children what counts is the size of all those of the family that the query
- * reads, in blocks (0: it has none).
- */
-extern const char *cscan_planner_why_not(Oid relid, double family);
 
 #endif							/* CSCAN_PLANNER_H */

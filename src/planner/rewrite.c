@@ -101,7 +101,7 @@ is_eligible(const Scan *scan, CScanRewrite *ctx)
 
 	return rte->rtekind == RTE_RELATION &&
 		!has_current_of((Node *) scan->plan.qual, NULL) &&
-		cscan_family_may_be_cscan(&ctx->families, scan->scanrelid);
+		cscan_eligible_in(&ctx->families, scan->scanrelid);
 }
 
 /* A CScan's bitmap is made by one process, in its own memory. */

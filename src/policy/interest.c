@@ -123,9 +123,9 @@ cscan_interest_complete(CScanPool *pool, int scan)
 		if (n == 0)
 			continue;
 		rest = cscan_space_chunk_of(p, p->extent - 1);
-		s->needed += (uint64_t) n * p->chunk_blocks;
+		s->needed += cscan_space_whole_cost(p, n);
 		if (cscan_set_has(wanted, rest))
-			s->needed -= p->chunk_blocks - cscan_space_cost(p, rest);
+			s->needed -= cscan_space_whole_cost(p, 1) - cscan_space_cost(p, rest);
 	}
 	for (uint32_t r = 0; r < s->nranges; r++)
 	{

@@ -65,19 +65,17 @@ overlap(const CScanPool *pool, int a, int b)
 	{
 		uint64_t	both = cscan_wanted(pool, a)[w] & cscan_wanted(pool, b)[w];
 
-		if (both == 0)
-			continue;
-
-		/* A space's chunks follow one another: are all of the word in one? */
-		if (pool->space_of[w * 64 + (uint32_t) __builtin_ctzll(both)] ==
-			pool->space_of[w * 64 + 63 - (uint32_t) __builtin_clzll(both)])
+		/* A space's chunks follow one another: mostly all of the word are in one. */
+		while (both != 0)
 		{
-			blocks += (uint64_t) __builtin_popcountll(both) *
-				cscan_pool_space_of(pool, w * 64 + (uint32_t) __builtin_ctzll(both))->chunk_blocks;
-			continue;
+			uint32_t	chunk = w * 64 + (uint32_t) __builtin_ctzll(both);
+			uint32_t	last = w * 64 + 63 - (uint32_t) __builtin_clzll(both);
+			const CScanSpace *space = cscan_pool_space_of(pool, chunk);
+			uint64_t	together = pool->space_of[last] == pool->space_of[chunk] ? both : both & -both;
+
+			blocks += cscan_space_whole_cost(space, (uint32_t) __builtin_popcountll(together));
+			both &= ~together;
 		}
-		for (; both != 0; both &= both - 1)
-			blocks += cscan_pool_space_of(pool, w * 64 + (uint32_t) __builtin_ctzll(both))->chunk_blocks;
 	}
 	return blocks;
 }
@@ -142,7 +140,7 @@ choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 		chunk = next_absent(pool, i);
 		if (chunk == CSCAN_NO_CHUNK)
 			continue;
-		tight = pool->state->budget / cscan_pool_space_of(pool, chunk)->chunk_blocks <= running;
+		tight = pool->state->budget / cscan_space_whole_cost(cscan_pool_space_of(pool, chunk), 1) <= running;
 		if (best == CSCAN_NONE ||
 			(tight && s->blocked && !pool->scans[best].blocked) ||
 			((!tight || s->blocked == pool->scans[best].blocked) &&

@@ -121,6 +121,13 @@ cscan_space_cost(const CScanSpace *space, uint32_t chunk)
 	return place.end - place.first;
 }
 
+/* What so many of its chunks cost that are before its extent as a whole. */
+static inline uint64_t
+cscan_space_whole_cost(const CScanSpace *space, uint32_t nchunks)
+{
+	return (uint64_t) nchunks * space->chunk_blocks;
+}
+
 extern uint32_t cscan_space_npieces(const CScanSpace *space, uint32_t chunk);
 
 /* Its blocks, were the space to go on behind its extent. */

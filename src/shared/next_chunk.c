@@ -266,14 +266,14 @@ must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 	const CScanSharedScan *scan = &cscan_scans[reg->ticket.scan];
 	bool		no_load = now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER;
 	bool		too_long = now > since + PATIENCE;
-	double		load_time = cscan_pool.state->block_time * reg->chunk_blocks;
+	double		load_time = cscan_pool.state->block_time * reg->chunk_cost;
 
 	/* Who finds it stuck tells the others: until it moves nobody waits again. */
 	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
 	if (cscan_shared->abm_latch == NULL ||
-		cscan_pool.state->budget < reg->chunk_blocks ||
+		cscan_pool.state->budget < reg->chunk_cost ||
 		cscan_pool_has_refused(&cscan_pool, reg->ticket.scan) ||
 		cscan_shared->abm_stuck == cscan_shared->abm_alive)
 		return true;

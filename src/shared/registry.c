@@ -223,7 +223,7 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	if (scan != CSCAN_NONE)
 	{
 		introduce(scan, relid, joinable);
-		if (!announce(scan, targets, ntargets, &reg->chunk_blocks))
+		if (!announce(scan, targets, ntargets, &reg->chunk_cost))
 		{
 			release = remove_scan(scan);
 			cscan_shared->tables_changed |= release;
@@ -238,7 +238,7 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 		cscan_registration_wake(latch);
 		return NULL;
 	}
-	begin_scan(scan, targets, ntargets, reg->chunk_blocks, cscan_now());
+	begin_scan(scan, targets, ntargets, reg->chunk_cost, cscan_now());
 	cscan_pool_set_stalled(&cscan_pool, scan, joinable);
 	cscan_pool_set_warm(&cscan_pool, scan, warm);
 
@@ -302,7 +302,7 @@ cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets)
 		cscan_scans[scan].announcing = true;
 		cscan_pool_set_stalled(&cscan_pool, scan, false);
 		cscan_scans[scan].last_change = cscan_now();
-		again = announce(scan, targets, ntargets, &reg->chunk_blocks);
+		again = announce(scan, targets, ntargets, &reg->chunk_cost);
 	}
 	if (!again)
 	{
@@ -311,7 +311,7 @@ cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets)
 		cscan_unlock();
 		return false;
 	}
-	begin_scan(scan, targets, ntargets, reg->chunk_blocks, cscan_now());
+	begin_scan(scan, targets, ntargets, reg->chunk_cost, cscan_now());
 	if (cscan_scans[scan].joinable)
 		cscan_pool_set_stalled(&cscan_pool, scan, true);
 	latch = cscan_registration_abm_to_wake();

@@ -87,13 +87,16 @@ cscan_tables_have(Relation rel, BlockNumber nblocks)
 	int			table;
 
 	/* More chunks than it has numbers for: give it more, or a space of its own. */
-	if (entry != NULL &&
-		(nblocks <= cscan_space_capacity(&cscan_pool.spaces[entry->table]) ||
-		 ((nblocks - 1) / cscan_pool.spaces[entry->table].chunk_blocks < CSCAN_MAX_CHUNKS &&
-		  cscan_pool_extend_space(&cscan_pool, entry->table,
-								  cscan_space_chunks_for(cscan_pool.spaces[entry->table].chunk_blocks,
-														 nblocks)))))
-		return entry->table;
+	if (entry != NULL)
+	{
+		const CScanSpace *space = &cscan_pool.spaces[entry->table];
+		uint32		nchunks = cscan_space_chunks_for(space->chunk_blocks, nblocks);
+
+		if (nblocks <= cscan_space_capacity(space) ||
+			(nchunks <= CSCAN_MAX_CHUNKS &&
+			 cscan_pool_extend_space(&cscan_pool, entry->table, nchunks)))
+			return entry->table;
+	}
 
 	table = add_space(nblocks);
 	if (table == CSCAN_NONE)
