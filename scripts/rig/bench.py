@@ -63,6 +63,7 @@ def arguments():
                    help=f'such as table2,pbm (default: {",".join(PAPER)})')
     p.add_argument('--variants', type=names(VARIANTS), default=[name for name in VARIANTS if name != 'demand'],
                    help='such as postgres,relevance (default: all but demand, which is in table2 and fast)')
+    p.add_argument('--point', action='append', help='measure this point alone of each experiment that has several, such as table2 of partitions')
     effort = p.add_mutually_exclusive_group()
     effort.add_argument('--quick', action='store_const', dest='effort', const=QUICK, default=USUAL,
                         help=f'few points, one run, scale {SCALES[QUICK]:g}: five minutes or so for the default experiments')
@@ -103,7 +104,8 @@ def plan_of(a):
     normalised = any(getattr(p, 'normalised', False) for name in wanted for p in points(name, a.effort).values())
     if normalised or BASE in a.experiment:
         wanted.insert(0, BASE)
-    return [(major, name, label, run) for major in a.majors for name in wanted for label in points(name, a.effort) if chosen(name, label, a.variants)
+    return [(major, name, label, run) for major in a.majors for name in wanted for label in points(name, a.effort)
+            if chosen(name, label, a.variants) and (not a.point or not label or label in a.point)
             for run in range(1, runs(name, label, a.runs, a.effort) + 1)]
 
 
