@@ -74,7 +74,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 REVOKE ALL ON FUNCTION cscan_stat_reset() FROM PUBLIC;
 
 CREATE FUNCTION cscan_why_not(query text)
-RETURNS TABLE (relation regclass, is_cscan boolean, reason text)
+RETURNS TABLE (relation regclass, is_cscan boolean, reason text, family regclass)
 AS 'MODULE_PATHNAME', 'cscan_why_not'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 

@@ -65,8 +65,10 @@
 #define RelFileLocator RelFileNode
 #define RelFileLocatorEquals(a, b) RelFileNodeEquals(a, b)
 #define cscan_relation_locator(rel) ((rel)->rd_node)
+#define cscan_locator_tablespace(locator) ((locator).spcNode)
 #else
 #define cscan_relation_locator(rel) ((rel)->rd_locator)
+#define cscan_locator_tablespace(locator) ((locator).spcOid)
 #endif
 
 /* 17: backend ids became process numbers */

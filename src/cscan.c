@@ -238,6 +238,6 @@ _PG_init(void)
 	cscan_tables_init();
 	cscan_registry_init();
 	cscan_planner_init();
-	cscan_family_init();
+	cscan_exec_init_families();
 	cscan_abm_init();
 }

@@ -52,7 +52,7 @@ extern void cscan_tables_init(void);
 extern void cscan_registry_init(void);
 extern void cscan_abm_init(void);
 extern void cscan_exec_init(void);
+extern void cscan_exec_init_families(void);
 extern void cscan_planner_init(void);
-extern void cscan_family_init(void);
 
 #endif							/* CSCAN_H */

@@ -60,7 +60,7 @@ say_goodbye(int code, Datum arg)
 	cscan_trace_file_end();
 
 	cscan_lock();
-	cscan_shared->abm_latch = NULL;
+	cscan_shared->abm_latch = cscan_trace_ring->reader = NULL;
 	cscan_shared->abm_pid = 0;
 	cscan_shared->abm_idle = false;
 	cscan_holding_reset();
@@ -73,7 +73,7 @@ say_hello(void)
 {
 	cscan_lock();
 	cscan_shared_set_budget(cscan_buffer_share);
-	cscan_shared->abm_latch = MyLatch;
+	cscan_shared->abm_latch = cscan_trace_ring->reader = MyLatch;
 	cscan_shared->abm_pid = MyProcPid;
 	cscan_shared->abm_alive = cscan_now();
 	cscan_shared->abm_idle = false;

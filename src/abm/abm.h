@@ -14,7 +14,7 @@
  *		neighbours.c	what other processes wait for, and which scans are stalled
  *		trace_file.c	a record of all that is decided
  *
- * Calls go downwards only.  The scheduler decides (policy/), this room does.
+ * Calls go downwards only.  policy/ decides, this room does.
  *
  *-------------------------------------------------------------------------
  */

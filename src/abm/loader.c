@@ -39,7 +39,7 @@
 #include "fault.h"
 #include "policy/keep.h"
 
-/* So many blocks are read before the manager looks up again. */
+/* So many blocks are read before the ABM looks up again. */
 #define BLOCKS_AT_ONCE	(128 * 1024 / BLCKSZ)
 
 #if CSCAN_HAVE_VECTORED_IO
@@ -395,7 +395,7 @@ drop_behind(CScanFrames *f)
 #endif
 }
 
-/* Begin to load what the scheduler decided; cscan_loader_finish() must follow. */
+/* Begin to load what the pool decided; cscan_loader_finish() must follow. */
 void
 cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 {

@@ -213,7 +213,7 @@ cscan_loads_drop_slot(int slot)
 }
 
 /*
- * Do what the scheduler says, until enough is in flight or nothing is to be
+ * Do what the pool decides, until enough is in flight or nothing is to be
  * done.
  */
 void

@@ -89,65 +89,89 @@ look_for_hollow(void)
 	}
 }
 
+/* When the ABM last did what it does now and then (us) */
+typedef struct CScanRounds
+{
+	uint64		care;			/* for tables */
+	uint64		wants;			/* that slots follow */
+	uint64		round;			/* and what comes with each: */
+	uint64		stalled;
+	uint64		report;
+} CScanRounds;
+
+/* What needs no hurry */
+static void
+go_round(CScanRounds *last, uint64 now)
+{
+	AcceptInvalidationMessages();
+	if (now >= last->stalled + LOOK_TIME)
+	{
+		cscan_neighbours_find_stalled(now);
+		last->stalled = now;
+	}
+	look_for_hollow();
+	look_after_neighbours();
+	if (now >= last->report + REPORT_STATS_AFTER)
+	{
+		/* pg_stat_io, where the version has it */
+		pgstat_report_stat(true);
+		last->report = now;
+	}
+	last->round = now;
+}
+
+/*
+ * What is due.  "told" says whether there has been a change; returns whether there is
+ * one to be acted on.
+ */
+static bool
+do_what_is_due(CScanRounds *last, bool told)
+{
+	uint64		now;
+
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+		cscan_trace_file_begin_or_end();
+		shrink_pool();
+		told = true;
+	}
+
+	cscan_trace_file_write(false);
+	now = cscan_now();
+	if (cscan_shared->tables_changed || now >= last->care + LOOK_TIME)
+	{
+		told |= cscan_holding_look_after();
+		last->care = now;
+	}
+	if (told || now >= last->wants + LOOK_TIME)
+	{
+		cscan_loads_follow_wants();
+		last->wants = now;
+		told = true;
+	}
+	if (now >= last->round + ROUND_TIME)
+		go_round(last, now);
+	return told;
+}
+
 void
 cscan_rounds_run(uint32 wait_event)
 {
-	uint64		last_round = 0;
-	uint64		last_look = 0;
-	uint64		last_care = 0;
-	uint64		last_stalled = 0;
-	uint64		last_report = 0;
+	CScanRounds last = {0};
 	bool		told = true;
 
 	for (;;)
 	{
-		uint64		now;
+		bool		holding;
 
 		ResetLatch(MyLatch);
 
 		/* Somebody may have set it since the end of the wait. */
 		told = told || !cscan_shared->abm_idle;
 		CHECK_FOR_INTERRUPTS();
-		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			ProcessConfigFile(PGC_SIGHUP);
-			cscan_trace_file_begin_or_end();
-			shrink_pool();
-			told = true;
-		}
-
-		cscan_trace_file_write(false);
-		now = cscan_now();
-		if (cscan_shared->tables_changed || now >= last_care + LOOK_TIME)
-		{
-			told |= cscan_holding_look_after();
-			last_care = now;
-		}
-		if (told || now >= last_look + LOOK_TIME)
-		{
-			cscan_loads_follow_wants();
-			last_look = now;
-			told = true;
-		}
-		if (now >= last_round + ROUND_TIME)
-		{
-			AcceptInvalidationMessages();
-			if (now >= last_stalled + LOOK_TIME)
-			{
-				cscan_neighbours_find_stalled(now);
-				last_stalled = now;
-			}
-			look_for_hollow();
-			look_after_neighbours();
-			if (now >= last_report + REPORT_STATS_AFTER)
-			{
-				/* pg_stat_io, where the version has it */
-				pgstat_report_stat(true);
-				last_report = now;
-			}
-			last_round = now;
-		}
+		told = do_what_is_due(&last, told);
 
 		/* What the ABM itself has changed it need not be told. */
 		if (told || !cscan_shared->abm_idle)
@@ -158,16 +182,17 @@ cscan_rounds_run(uint32 wait_event)
 			continue;
 		}
 
-		cscan_loads_tidy(!cscan_holding_anything());
+		holding = cscan_holding_anything();
+		cscan_loads_tidy(!holding);
 		cscan_trace_file_write(true);
-		if (!cscan_holding_anything())
+		if (!holding)
 		{
 			/* It may be long until the next round. */
 			pgstat_report_stat(true);
-			last_report = cscan_now();
+			last.report = cscan_now();
 		}
 		told = (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						  cscan_holding_anything() ? ROUND_TIME / 1000 : 10000,
+						  holding ? ROUND_TIME / 1000 : 10000,
 						  wait_event) & WL_LATCH_SET) != 0;
 	}
 }

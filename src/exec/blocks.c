@@ -11,7 +11,7 @@
  *		leave			give the registration back
  *
  * A process alone and the leader of a parallel scan begin in the same way: both
- * chunks.c and parallel.c build on this.
+ * chunks.c, parallel.c and family.c build on this.
  *
  * Invariant: no block is announced that the scan has read before in the same
  * pass.  The ranges begin behind the head, and after a loss they leave out the

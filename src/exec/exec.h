@@ -4,14 +4,16 @@
  *		The CScan node, as the planner makes it and the executor runs it.
  *
  *		node.c			the node's life: what the executor calls
+ *		explain.c		what EXPLAIN says
+ *		gather.c		its part in parallel plans
  *		tuples.c		heap scan, page loop and tuples
+ *		family.c		the CScans of an Append, as one scan
  *		chunks.c		which chunk is next
  *		parallel.c		what several processes do together
  *		blocks.c		which blocks are to be read, and the registration for them
  *		bitmap.c		what a bitmap says
  *		tid_range.c		ranges of TIDs
  *		pages.c			a bitmap's pages, in arrays
- *		explain.c		what EXPLAIN says
  *
  * Calls go downwards only; methods that the executor calls are named in node.c.
  *
@@ -43,8 +45,9 @@ typedef enum CScanPrivate
 	CSCAN_PRIVATE_KIND,			/* a CScanKind */
 	CSCAN_PRIVATE_FIRST_ROWS,	/* do not wait for a chunk before the first
 								 * row */
-	CSCAN_PRIVATE_IN_FAMILY,	/* it is a child of an Append whose order nobody
-								 * needs */
+	CSCAN_PRIVATE_FAMILY,		/* an Oid: it is a child of an Append whose order
+								 * nobody needs, and which the query calls so;
+								 * 0: it is not */
 	CSCAN_PRIVATE_NFIELDS
 } CScanPrivate;
 
@@ -118,12 +121,13 @@ typedef struct CScanState
 	uint32		prefetched;		/* entries before it need no advice */
 	bool		recheck_page;	/* check the index condition of its tuples */
 
-	bool		in_family;		/* the planner says that it may be in one */
+	Oid			family_relid;	/* the planner says that it may be in a family,
+								 * which the query calls so; else invalid */
 	CScanFamily *family;		/* NULL: it is not in one */
 	int			child;			/* its number among the Append's children */
 	struct CScanState *host;	/* of a family whose members are parallel: the
 								 * first of them */
-	bool		in_turn;		/* its family's registration is "reg", and hands
+	bool		by_family;		/* its family's registration is "reg", and hands
 								 * out its chunks in this pass */
 
 	CScanParallel *parallel;	/* NULL: this process is alone */
@@ -134,7 +138,7 @@ typedef struct CScanState
 	int			nworkers;
 } CScanState;
 
-/* node.c; cscan.h declares its cscan_exec_init() */
+/* node.c; cscan.h declares its functions that begin with cscan_exec_init */
 extern const CustomScanMethods cscan_scan_methods;
 extern const CustomExecMethods cscan_exec_methods;
 
@@ -151,7 +155,8 @@ extern void cscan_gather_shutdown(CustomScanState *css);
 extern TupleTableSlot *cscan_tuples_exec(CustomScanState *css);
 extern void cscan_tuples_choose_exec(CScanState *node);
 
-/* family.c; cscan.h declares its cscan_family_init() */
+/* family.c */
+extern void cscan_family_init(const CustomExecMethods *methods);
 extern const CScanRegistration *cscan_family_begin_leader(CScanFamily *family);
 extern void cscan_family_take_choice(CScanFamily *family);
 extern void cscan_family_rest(CScanFamily *family);

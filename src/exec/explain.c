@@ -11,6 +11,8 @@
 #include "compat.h"
 
 #include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 
 #include "exec/exec.h"
@@ -62,6 +64,23 @@ show_workers(const CScanState *node, ExplainState *es)
 	ExplainCloseGroup("CScan Workers", "CScan Workers", false, es);
 }
 
+/*
+ * The table of which this one is read as a part, in one scan of all parts.  With
+ * ANALYZE only if that is how it was: of all that the planner has marked one may be
+ * left when the rest has been pruned.
+ */
+static void
+show_family(const CScanState *node, ExplainState *es)
+{
+	char	   *name;
+
+	if (!OidIsValid(node->family_relid) || (es->analyze && node->family == NULL))
+		return;
+	name = get_rel_name(node->family_relid);
+	if (name)
+		ExplainPropertyText("CScan Family", quote_identifier(name), es);
+}
+
 void
 cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
@@ -80,6 +99,7 @@ cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	}
 	else if (node->kind == CSCAN_TID_RANGE)
 		show_condition(css, "TID Cond", ancestors, es);
+	show_family(node, es);
 	if (!es->analyze)
 		return;
 

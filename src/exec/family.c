@@ -31,7 +31,6 @@
 #include "access/tableam.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/execnodes.h"
-#include "parser/parsetree.h"
 #include "utils/memutils.h"
 
 #include "exec/exec.h"
@@ -69,6 +68,15 @@ struct CScanFamily
 };
 
 static bool choose_next(AppendState *append);
+
+/* By which a CScan is known */
+static const CustomExecMethods *cscan_methods;
+
+static bool
+is_cscan(const PlanState *ps)
+{
+	return IsA(ps, CustomScanState) && ((const CustomScanState *) ps)->methods == cscan_methods;
+}
 
 /* ------------------------------------------------------------------
  * Beginning
@@ -188,17 +196,17 @@ forget_own(CScanFamily *family, CScanState *member)
 
 /* The members' chunks come from the family's registration; or not any more. */
 static void
-set_in_turn(CScanFamily *family, bool in_turn)
+set_by_family(CScanFamily *family, bool by_family)
 {
 	for (int i = 0; i < family->nannounced; i++)
 	{
 		CScanState *member = family->by_relid[i];
 
-		if (in_turn)
+		if (by_family)
 			forget_own(family, member);
-		member->in_turn = in_turn;
-		member->begun = in_turn;
-		member->reg = in_turn ? family->reg : NULL;
+		member->by_family = by_family;
+		member->begun = by_family;
+		member->reg = by_family ? family->reg : NULL;
 	}
 }
 
@@ -234,7 +242,7 @@ begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 	if (family->reg == NULL)
 		return;
 	family->active = family->turns = true;
-	set_in_turn(family, true);
+	set_by_family(family, true);
 }
 
 /* Is it a family below a Gather, whose leader has begun it? */
@@ -249,7 +257,7 @@ const CScanRegistration *
 cscan_family_begin_leader(CScanFamily *family)
 {
 	cscan_family_take_choice(family);
-	set_in_turn(family, false);
+	set_by_family(family, false);
 	family->active = family->turns = false;
 	if (family->reg)
 		cscan_registry_rest(family->reg);
@@ -288,7 +296,7 @@ join(CScanFamily *family)
 	family->nannounced = n;
 	family->reg = cscan_registry_join(ticket);
 	family->active = family->turns = true;
-	set_in_turn(family, true);
+	set_by_family(family, true);
 }
 
 /*
@@ -355,10 +363,10 @@ register_rest(CScanFamily *family)
 	pfree(rest);
 	if (family->reg != NULL)
 	{
-		set_in_turn(family, true);
+		set_by_family(family, true);
 		return;
 	}
-	set_in_turn(family, false);
+	set_by_family(family, false);
 	for (int i = 0; i < family->nannounced; i++)
 		family->by_relid[i]->begun = family->by_relid[i]->alone = true;
 	family->nannounced = 0;
@@ -437,7 +445,7 @@ cscan_family_next(CScanState *node)
 	family->next = member;
 
 	/* Its rest may be its own to read, and nobody else's. */
-	return member == NULL && !node->in_turn && node->alone && cscan_chunks_next(node);
+	return member == NULL && !node->by_family && node->alone && cscan_chunks_next(node);
 }
 
 static CScanFamily *
@@ -447,8 +455,7 @@ family_of(const AppendState *append)
 	{
 		CScanFamily *family;
 
-		if (!IsA(append->appendplans[i], CustomScanState) ||
-			((CustomScanState *) append->appendplans[i])->methods != &cscan_exec_methods)
+		if (!is_cscan(append->appendplans[i]))
 			continue;
 		family = ((CScanState *) append->appendplans[i])->family;
 		if (family)
@@ -461,7 +468,7 @@ family_of(const AppendState *append)
 static bool
 had_turns(const CScanFamily *family, int child)
 {
-	return family->members[child] != NULL && family->members[child]->in_turn;
+	return family->members[child] != NULL && family->members[child]->by_family;
 }
 
 /*
@@ -548,7 +555,7 @@ cscan_family_rest(CScanFamily *family)
 	if (family->resting || family->beginning || !family->begun || is_shared(family))
 		return;
 	family->resting = family->rescanned = true;
-	set_in_turn(family, false);
+	set_by_family(family, false);
 	family->active = family->turns = false;
 	family->next = NULL;
 	if (family->reg)
@@ -573,8 +580,6 @@ make_family(AppendState *append)
 {
 	CScanFamily *family;
 	CScanState **members = palloc0(sizeof(CScanState *) * Max(append->as_nplans, 1));
-	Append	   *plan = (Append *) append->ps.plan;
-	RangeTblEntry *rte;
 	CScanState *first = NULL;
 	int			n = 0;
 
@@ -582,8 +587,8 @@ make_family(AppendState *append)
 	{
 		CScanState *member = (CScanState *) append->appendplans[i];
 
-		if (!IsA(member, CustomScanState) || member->css.methods != &cscan_exec_methods ||
-			!member->in_family || member->first_rows)
+		if (!is_cscan(append->appendplans[i]) || !OidIsValid(member->family_relid) ||
+			member->first_rows)
 			continue;
 		if (first == NULL)
 			first = member;
@@ -614,13 +619,7 @@ make_family(AppendState *append)
 		members[i]->family = family;
 		members[i]->host = family->host;
 	}
-	family->relid = RelationGetRelid(first->css.ss.ss_currentRelation);
-	if (!bms_is_empty(plan->apprelids))
-	{
-		rte = exec_rt_fetch(bms_next_member(plan->apprelids, -1), append->ps.state);
-		if (rte->rtekind == RTE_RELATION)
-			family->relid = rte->relid;
-	}
+	family->relid = first->family_relid;
 	cscan_family_take_choice(family);
 }
 
@@ -653,8 +652,9 @@ executor_start(QueryDesc *query, int eflags)
 }
 
 void
-cscan_family_init(void)
+cscan_family_init(const CustomExecMethods *methods)
 {
+	cscan_methods = methods;
 	prev_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = executor_start;
 }

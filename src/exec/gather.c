@@ -55,7 +55,7 @@ cscan_gather_initialize(CustomScanState *css, ParallelContext *pcxt, void *coord
 {
 	CScanState *node = (CScanState *) css;
 
-	Assert(node->reg == NULL || node->in_turn);
+	Assert(node->reg == NULL || node->by_family);
 	cscan_parallel_begin_leader(node, coordinate, pcxt->nworkers);
 	begin(node);
 }

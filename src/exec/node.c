@@ -5,7 +5,7 @@
  *
  *		create, begin	nothing is read or held yet
  *		first fetch		tuples.c begins a heap scan, chunks.c registers
- *		rescan			the registration rests, or ends (parallel.c begins anew)
+ *		rescan			the registration rests, or ends (gather.c begins anew)
  *		end				all that is held goes
  *
  * Invariant: a rescan forgets how far the scan was.  What stays is what it has
@@ -59,7 +59,7 @@ create_state(CustomScan *cscan)
 	node->kind = (CScanKind) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_KIND);
 	node->first_rows = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FIRST_ROWS) &&
 		!cscan_debug_small_scans;
-	node->in_family = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_IN_FAMILY);
+	node->family_relid = (Oid) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FAMILY);
 	return (Node *) node;
 }
 
@@ -98,7 +98,7 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 
 /*
  * Give back all that a scan holds; what it counted stays.  The registration of
- * a parallel scan is begun, and begun anew, by parallel.c.
+ * a parallel scan is begun, and begun anew, by gather.c.
  */
 static void
 leave(CScanState *node, bool for_good)
@@ -107,7 +107,7 @@ leave(CScanState *node, bool for_good)
 	{
 		if (for_good)
 			cscan_family_leave(node->family);
-		else if (node->in_turn)
+		else if (node->by_family)
 			cscan_family_rest(node->family);
 	}
 	if (node->reg && !node->leader)
@@ -184,4 +184,11 @@ void
 cscan_exec_init(void)
 {
 	RegisterCustomScanMethods(&cscan_scan_methods);
+}
+
+/* Without the shared memory no scan is registered, and no family. */
+void
+cscan_exec_init_families(void)
+{
+	cscan_family_init(&cscan_exec_methods);
 }

@@ -35,7 +35,7 @@ struct CScanParallel
 	/* Set by the leader, before there are workers. */
 	bool		registered;
 	CScanTicket ticket;			/* if so */
-	bool		in_turn;		/* its family hands out its chunks */
+	bool		by_family;		/* its family hands out its chunks */
 	bool		family_registered;	/* the host's: the family is */
 	CScanTicket family_ticket;	/* if so */
 	BlockNumber nblocks;
@@ -155,11 +155,10 @@ void
 cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 {
 	CScanParallel *p = node->parallel;
-	uint32		chunk_blocks;
 
 	share_pages(node, p);
-	p->in_turn = node->in_turn;
-	p->registered = node->reg != NULL && !node->in_turn;
+	p->by_family = node->by_family;
+	p->registered = node->reg != NULL && !node->by_family;
 	if (p->registered)
 		p->ticket = cscan_registry_ticket(node->reg);
 	p->family_registered = family != NULL;
@@ -170,10 +169,8 @@ cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 	p->span = node->span;
 
 	/* Without a registration it is divided into chunks. */
-	chunk_blocks = cscan_shared->preferred_chunk_blocks;
-	while (cscan_space_chunks_for(chunk_blocks, node->nblocks) > CSCAN_MAX_CHUNKS)
-		chunk_blocks *= 2;
-	cscan_space_begin(&p->chunks, chunk_blocks);
+	cscan_space_begin(&p->chunks, cscan_space_chunk_blocks_for(cscan_shared->preferred_chunk_blocks,
+															   node->nblocks));
 	pg_atomic_write_u32(&p->head_taken, p->head == 0);
 	pg_atomic_write_u32(&p->next_chunk, cscan_space_chunk_of(&p->chunks, Max(p->head, p->span.first)));
 }
@@ -189,7 +186,7 @@ cscan_parallel_learn(CScanState *node)
 	node->span = p->span;
 	if (DsaPointerIsValid(p->pages))
 		node->pages = dsa_get_address(node->css.ss.ps.state->es_query_dsa, p->pages);
-	return p->in_turn;
+	return p->by_family;
 }
 
 /* Of a family's host, for workers to join; NULL: the family is not registered. */
@@ -208,7 +205,7 @@ cscan_parallel_begin(CScanState *node)
 {
 	CScanParallel *p = node->parallel;
 
-	if (!p->registered && !node->in_turn && node->kind == CSCAN_WHOLE)
+	if (!p->registered && !node->by_family && node->kind == CSCAN_WHOLE)
 	{
 		node->plain = true;
 		node->counts.chunks += node->leader;
@@ -264,11 +261,11 @@ cscan_parallel_take(CScanState *node, CScanPortion *portion)
 bool
 cscan_parallel_claim(CScanState *node, const CScanPortion *portion)
 {
-	CScanParallel *p = node->in_turn ? node->host->parallel : node->parallel;
-	uint32		chunk = node->in_turn ? portion->number : portion->chunk;
+	CScanParallel *p = node->by_family ? node->host->parallel : node->parallel;
+	uint32		chunk = node->by_family ? portion->number : portion->chunk;
 	uint32		bit = UINT32_C(1) << (chunk % 32);
 
-	if (!node->in_turn && !p->registered)
+	if (!node->by_family && !p->registered)
 		return true;
 	return chunk < p->nchunks &&
 		(pg_atomic_fetch_or_u32(&claims(p)[chunk / 32], bit) & bit) == 0;

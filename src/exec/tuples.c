@@ -82,7 +82,7 @@ begin_heap_scan(CScanState *node)
 		return;
 	}
 
-	if (!node->in_turn && !node->alone)
+	if (!node->by_family && !node->alone)
 		cscan_chunks_begin(node);
 	node->scan = make_descriptor(node);
 	if (node->plain)
@@ -122,7 +122,7 @@ next_page(CScanState *node)
 				ReleaseBuffer(heap->rs_cbuf);
 				heap->rs_cbuf = InvalidBuffer;
 			}
-			if (!(node->in_turn ? cscan_family_next(node) : cscan_chunks_next(node)))
+			if (!(node->by_family ? cscan_family_next(node) : cscan_chunks_next(node)))
 				return false;
 			continue;
 		}
@@ -174,7 +174,7 @@ next_tuple(ScanState *ss)
 		((int) heap->rs_cindex >= (int) heap->rs_ntuples && !next_page(node)))
 	{
 		/* In a family it may be its turn again. */
-		node->finished = !node->in_turn;
+		node->finished = !node->by_family;
 		return ExecClearTuple(slot);
 	}
 

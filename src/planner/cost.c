@@ -64,7 +64,7 @@ extent_of_index(PlannerInfo *root, RelOptInfo *rel, IndexPath *path, CScanExtent
 	double		correlation;
 	double		most;
 	double		ordered;
-	double		apart;
+	double		long_gaps;
 	List	   *quals = NIL;
 	QualCost	qual_cost;
 	ListCell   *lc;
@@ -90,10 +90,10 @@ extent_of_index(PlannerInfo *root, RelOptInfo *rel, IndexPath *path, CScanExtent
 	most = Max(least, random_pages(extent->tuples, table_pages));
 
 	/* The share of random gaps that are too long to be read through */
-	apart = pow(1.0 - Min(1.0, most / table_pages), CSCAN_GAP_TO_READ);
+	long_gaps = pow(1.0 - Min(1.0, most / table_pages), CSCAN_GAP_TO_READ);
 	extent->pages = ordered * least + (1.0 - ordered) * most;
-	extent->read = ordered * least + (1.0 - ordered) * (apart * most + (1.0 - apart) * table_pages);
-	extent->runs = ordered + (1.0 - ordered) * Max(1.0, apart * most);
+	extent->read = ordered * least + (1.0 - ordered) * (long_gaps * most + (1.0 - long_gaps) * table_pages);
+	extent->runs = ordered + (1.0 - ordered) * Max(1.0, long_gaps * most);
 }
 
 static void

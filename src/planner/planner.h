@@ -65,6 +65,12 @@ extern void cscan_visit_children(Plan *plan, CScanChildVisitor visitor, void *ar
 /* Is this plan node a CScan? */
 extern bool cscan_planner_is_cscan(const Plan *plan);
 
+/*
+ * The table by whose name a query reads all of a family, to which the CScan belongs;
+ * InvalidOid if it is a scan by itself, or no CScan.
+ */
+extern Oid	cscan_planner_family(const Plan *plan);
+
 /* Is it a bitmap heap scan that has been priced as a CScan? */
 extern bool cscan_planner_is_marked(const Plan *plan);
 

@@ -223,9 +223,12 @@ can_be_parallel(const CustomScan *cscan)
  * one side before the other, each side is a subquery's scan.
  */
 static void
-mark_family(Append *append)
+mark_family(Append *append, const CScanRewrite *ctx)
 {
+	List	   *rtable = ctx->families.stmt->rtable;
+	List	   *members = NIL;
 	ListCell   *lc;
+	Oid			relid;
 
 	foreach(lc, append->appendplans)
 	{
@@ -234,8 +237,26 @@ mark_family(Append *append)
 		if (!cscan_planner_is_cscan(&child->scan.plan) ||
 			(append->plan.parallel_aware && !can_be_parallel(child)))
 			continue;
-		lfirst_int(list_nth_cell(child->custom_private, CSCAN_PRIVATE_IN_FAMILY)) = true;
 		child->scan.plan.parallel_aware |= append->plan.parallel_aware;
+		members = lappend(members, child);
+	}
+	if (list_length(members) < 2)
+		return;
+
+	/* What the query names: the parent, or of UNION ALL its first table. */
+	relid = rt_fetch(((CustomScan *) linitial(members))->scan.scanrelid, rtable)->relid;
+	if (!bms_is_empty(append->apprelids))
+	{
+		const RangeTblEntry *rte = rt_fetch(bms_next_member(append->apprelids, -1), rtable);
+
+		if (rte->rtekind == RTE_RELATION)
+			relid = rte->relid;
+	}
+	foreach(lc, members)
+	{
+		CustomScan *child = lfirst(lc);
+
+		lfirst_int(list_nth_cell(child->custom_private, CSCAN_PRIVATE_FAMILY)) = (int) relid;
 	}
 }
 
@@ -266,7 +287,7 @@ rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 	cscan_visit_children(plan, rewrite_child, &above);
 	ctx->in_order -= locks_rows(plan);
 	if (IsA(plan, Append) && !first_rows && ctx->in_order == 0)
-		mark_family((Append *) plan);
+		mark_family((Append *) plan, ctx);
 	return plan;
 }
 

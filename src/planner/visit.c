@@ -37,6 +37,14 @@ cscan_planner_is_cscan(const Plan *plan)
 		((const CustomScan *) plan)->methods == &cscan_scan_methods;
 }
 
+Oid
+cscan_planner_family(const Plan *plan)
+{
+	if (!cscan_planner_is_cscan(plan))
+		return InvalidOid;
+	return (Oid) list_nth_int(((const CustomScan *) plan)->custom_private, CSCAN_PRIVATE_FAMILY);
+}
+
 bool
 cscan_planner_is_marked(const Plan *plan)
 {

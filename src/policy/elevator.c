@@ -12,7 +12,7 @@
  * by other scans: were each to have a cursor of its own, a scan between two others
  * would wait while theirs take turns.  Its history says of each space
  *
- *		which sweep it is in: the number of one of the spaces in it,
+ *		which sweep it is in: a number, that of no space in particular,
  *
  * and of each sweep, under that number,
  *
@@ -94,13 +94,13 @@ on_space(CScanPool *pool, uint64_t *history, int space)
 	*size_of(history, sweep) = 1;
 }
 
-/* All spaces of a sweep, but for one that goes, are in another one from now on. */
+/* All spaces of a sweep are in another one from now on. */
 static void
-rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to, int but_for)
+rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to)
 {
 	for (int i = 0; i < pool->state->limits.max_spaces && *size_of(history, from) > 0; i++)
 	{
-		if (!pool->spaces[i].used || i == but_for || sweep_of(pool, history, i) != from)
+		if (!pool->spaces[i].used || sweep_of(pool, history, i) != from)
 			continue;
 		set_sweep(history, i, to);
 		(*size_of(history, from))--;
@@ -108,7 +108,7 @@ rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to, int
 	}
 }
 
-/* The sweep goes on under its number, which is that of no space in particular. */
+/* The sweep of a space that goes keeps its number, as long as others are in it. */
 static void
 on_space_gone(CScanPool *pool, uint64_t *history, int space)
 {
@@ -144,7 +144,7 @@ on_start(CScanPool *pool, uint64_t *history, int scan)
 			continue;
 		if (*size_of(history, sweep) > 1)
 		{
-			rename_sweep(pool, history, sweep, latest, CSCAN_NONE);
+			rename_sweep(pool, history, sweep, latest);
 			continue;
 		}
 		set_sweep(history, i, latest);
@@ -243,7 +243,7 @@ protect(CScanPool *pool, CScanPolicyId self, uint64_t *slots)
 }
 
 static void
-spare(CScanPool *pool, int scan, uint64_t *slots)
+exclude(CScanPool *pool, int scan, uint64_t *slots)
 {
 	(void) scan;
 	keep_usable(pool, slots);
@@ -265,7 +265,7 @@ const CScanPolicy cscan_policy_elevator = {
 	.choose_available = choose_available,
 	.choose_query = choose_query,
 	.choose_load = choose_load,
-	.spare = spare,
+	.exclude = exclude,
 	.least_valued = least_valued,
 	.protect = protect,
 	.history_words = history_words,

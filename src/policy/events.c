@@ -64,9 +64,7 @@ cscan_pool_chunk_blocks(const CScanPool *pool, uint32_t preferred, uint32_t nblo
 		blocks = pool->state->budget / 8;
 	if (blocks < 1)
 		blocks = 1;
-	while ((nblocks - (nblocks > 0)) / blocks >= CSCAN_MAX_CHUNKS)
-		blocks *= 2;
-	return blocks;
+	return cscan_space_chunk_blocks_for(blocks, nblocks);
 }
 
 /* The first n numbers that are free, from one on; or CSCAN_NO_CHUNK. */
@@ -709,7 +707,7 @@ cscan_pool_drop(CScanPool *pool, int slot)
 
 /* Of a word's slots, those that are in flight, in use, or wanted. */
 static uint64_t
-needed(const CScanPool *pool, const CScanTally *interested, uint32_t w)
+must_stay(const CScanPool *pool, const CScanTally *interested, uint32_t w)
 {
 	return cscan_slot_set(pool, CSCAN_SLOTS_IN_FLIGHT)[w] |
 		cscan_slot_set(pool, CSCAN_SLOTS_IN_USE)[w] |
@@ -733,7 +731,7 @@ first_not_needed(CScanPool *pool, const uint64_t *set)
 		uint64_t	slots = set[w];
 
 		if (slots != 0)
-			slots &= ~needed(pool, &interested, w);
+			slots &= ~must_stay(pool, &interested, w);
 		if (slots != 0)
 			return nth(w, slots);
 	}
@@ -754,7 +752,7 @@ hold(CScanPool *pool)
 		uint64_t	slots = taken[w] & ~held[w];
 
 		if (slots != 0)
-			slots &= needed(pool, &interested, w);
+			slots &= must_stay(pool, &interested, w);
 		for (; slots != 0; slots &= slots - 1)
 		{
 			int			slot = nth(w, slots);

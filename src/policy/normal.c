@@ -161,7 +161,7 @@ choose_load(CScanPool *pool, int scan)
  * missing, the one after that may go: there may be no other room.
  */
 static void
-spare(CScanPool *pool, int scan, uint64_t *slots)
+exclude(CScanPool *pool, int scan, uint64_t *slots)
 {
 	uint32_t	next = cscan_pool_next_wanted(pool, scan, pool->scans[scan].position);
 
@@ -196,7 +196,7 @@ const CScanPolicy cscan_policy_normal = {
 	.choose_available = choose_available,
 	.choose_query = choose_query,
 	.choose_load = choose_load,
-	.spare = spare,
+	.exclude = exclude,
 	.least_valued = least_valued,
 	.protect = protect,
 };
@@ -208,7 +208,7 @@ const CScanPolicy cscan_policy_attach = {
 	.choose_available = choose_available,
 	.choose_query = choose_query,
 	.choose_load = choose_load,
-	.spare = spare,
+	.exclude = exclude,
 	.least_valued = least_valued,
 	.protect = protect,
 };

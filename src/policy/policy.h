@@ -40,10 +40,10 @@ typedef struct CScanPolicy
 	/* Which absent chunk should be loaded for it? */
 	uint32_t	(*choose_load) (CScanPool *pool, int scan);
 
-	/* Of these slots take out those that may not go for that scan's chunk. */
-	void		(*spare) (CScanPool *pool, int scan, uint64_t *slots);
+	/* Exclude slots that may not go for that scan's chunk from the set. */
+	void		(*exclude) (CScanPool *pool, int scan, uint64_t *slots);
 
-	/* Leave those of the lowest value: of these the least recently used goes. */
+	/* Keep only those of the lowest value; the least recently used of them goes. */
 	void		(*least_valued) (CScanPool *pool, uint64_t *slots);
 
 	/* Take out those that this policy's scans need. */

@@ -11,8 +11,9 @@
  * microseconds.
  *
  * Chunks are numbered through all spaces, so that a set of chunks is one bitmap.
- * The pool knows no block number: what a chunk costs, in blocks, and where its
- * runs are, its space says.
+ * Policies, slots and counts know chunks and costs.  A scan's interest is kept as
+ * ranges of blocks, which only interest.c and space.h interpret: what a chunk costs,
+ * in blocks, and where its runs are, its space says.
  *
  * Invariants:
  *	- A chunk leaves a scan's wanted set exactly once: when it is handed out
@@ -451,11 +452,11 @@ extern int	cscan_pool_hold(CScanPool *pool);
  * Decisions (schedule.c)
  * ------------------------------------------------------------------ */
 
-/* The manager's next step; the state is changed as if it were done. */
+/* The ABM's next step; the state is changed as if it were done. */
 extern void cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act);
 
 /*
- * Could that be anything at all?  If not, it would do nothing, and the manager
+ * Could that be anything at all?  If not, it would do nothing, and the ABM
  * need not be told of what has changed.
  */
 extern bool cscan_pool_wants_load(CScanPool *pool, uint64_t now);
@@ -500,8 +501,6 @@ extern const CScanSpace *cscan_pool_space_of(const CScanPool *pool, uint32_t chu
 extern bool cscan_pool_in_flight(const CScanPool *pool, int slot);
 extern bool cscan_pool_in_use(const CScanPool *pool, int slot);
 extern uint32_t cscan_pool_users(const CScanPool *pool, int slot);
-extern bool cscan_pool_ready_for(const CScanPool *pool, int slot, int scan);
-extern bool cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk);
 extern int	cscan_pool_interested(const CScanPool *pool, uint32_t chunk);
 
 /* The first wanted chunk at or after "from", going round once. */
@@ -516,6 +515,9 @@ extern bool cscan_pool_can_use(const CScanPool *pool, int slot, int scan);
 /* ------------------------------------------------------------------
  * What a scan wants of a chunk (interest.c)
  * ------------------------------------------------------------------ */
+
+extern bool cscan_pool_ready_for(const CScanPool *pool, int slot, int scan);
+extern bool cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk);
 
 /* Blocks that a scan wants of a chunk of its spaces. */
 extern uint32_t cscan_pool_cost_for(const CScanPool *pool, int scan, uint32_t chunk);

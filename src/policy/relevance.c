@@ -142,7 +142,7 @@ cscan_relevance_choose_load(CScanPool *pool, int scan)
 	const uint64_t *has_available = cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE);
 	uint32_t	from = s->cursor;
 	uint32_t	here;			/* the word of "from" */
-	uint64_t	later;			/* and chunks from there on, in it */
+	uint64_t	behind;			/* and chunks from there on, in it */
 	CScanTally	interested;
 	CScanTally	starved;
 	CScanTally	cached = {1, {pool->cached}};
@@ -153,7 +153,7 @@ cscan_relevance_choose_load(CScanPool *pool, int scan)
 	if (from / 64 < s->first_word || from / 64 >= s->end_word)
 		from = s->first_word * 64;
 	here = from / 64;
-	later = UINT64_MAX << (from % 64);
+	behind = UINT64_MAX << (from % 64);
 	cscan_status_chunks(pool, &interested, &starved);
 	cscan_highest_begin(&search);
 	cscan_highest_add(&search, &starved);
@@ -161,12 +161,12 @@ cscan_relevance_choose_load(CScanPool *pool, int scan)
 	cscan_highest_add(&search, &cached);
 
 	/* What is in no slot. */
-	cscan_highest_offer(&search, here, cscan_absent_word(pool, wanted, here) & later);
+	cscan_highest_try(&search, here, cscan_absent_word(pool, wanted, here) & behind);
 	for (uint32_t w = here + 1; w < s->end_word; w++)
-		cscan_highest_offer(&search, w, cscan_absent_word(pool, wanted, w));
+		cscan_highest_try(&search, w, cscan_absent_word(pool, wanted, w));
 	for (uint32_t w = s->first_word; w < here; w++)
-		cscan_highest_offer(&search, w, cscan_absent_word(pool, wanted, w));
-	cscan_highest_offer(&search, here, cscan_absent_word(pool, wanted, here) & ~later);
+		cscan_highest_try(&search, w, cscan_absent_word(pool, wanted, w));
+	cscan_highest_try(&search, here, cscan_absent_word(pool, wanted, here) & ~behind);
 
 	/* What is there, but not all of it: there are few of these. */
 	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
@@ -176,7 +176,7 @@ cscan_relevance_choose_load(CScanPool *pool, int scan)
 			uint32_t	chunk = pool->slots[w * 64 + (uint32_t) __builtin_ctzll(slots)].chunk;
 
 			if (cscan_set_has(pool->loadable, chunk))
-				cscan_highest_offer_late(&search, chunk, from);
+				cscan_highest_tie(&search, chunk, from);
 		}
 	}
 	return search.found ? search.number : CSCAN_NO_CHUNK;
@@ -200,7 +200,7 @@ cscan_relevance_protect(CScanPool *pool, CScanPolicyId self, uint64_t *slots)
 
 /* ... and not interesting(c, q) */
 void
-cscan_relevance_spare(CScanPool *pool, int scan, uint64_t *slots)
+cscan_relevance_exclude(CScanPool *pool, int scan, uint64_t *slots)
 {
 	const uint64_t *wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
 
@@ -227,7 +227,7 @@ const CScanPolicy cscan_policy_relevance = {
 	.choose_available = cscan_relevance_choose_available,
 	.choose_query = cscan_relevance_choose_query,
 	.choose_load = cscan_relevance_choose_load,
-	.spare = cscan_relevance_spare,
+	.exclude = cscan_relevance_exclude,
 	.least_valued = cscan_relevance_least_valued,
 	.protect = cscan_relevance_protect,
 };

@@ -21,7 +21,7 @@ extern uint32_t cscan_relevance_start(const CScanPool *pool, int scan);
 extern int	cscan_relevance_choose_available(const CScanPool *pool, int scan);
 extern int	cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now);
 extern uint32_t cscan_relevance_choose_load(CScanPool *pool, int scan);
-extern void cscan_relevance_spare(CScanPool *pool, int scan, uint64_t *slots);
+extern void cscan_relevance_exclude(CScanPool *pool, int scan, uint64_t *slots);
 extern void cscan_relevance_least_valued(CScanPool *pool, uint64_t *slots);
 extern void cscan_relevance_protect(CScanPool *pool, CScanPolicyId self, uint64_t *slots);
 

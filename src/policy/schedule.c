@@ -177,7 +177,7 @@ choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 			break;
 		find_candidates(pool, keep_slot, held, candidates);
 		if (step <= 2)
-			policy->spare(pool, scan, candidates);
+			policy->exclude(pool, scan, candidates);
 		for (int p = 0; p < CSCAN_NPOLICIES && step == 1; p++)
 		{
 			if (p != pool->scans[scan].policy && cscan_state_any_of(pool, p))

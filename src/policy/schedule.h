@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.h
- *		What the manager's decisions share with other events.
+ *		What the ABM's decisions share with other events.
  *
  *-------------------------------------------------------------------------
  */

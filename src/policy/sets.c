@@ -179,7 +179,7 @@ cscan_highest_add(CScanHighest *search, const CScanTally *tally)
 }
 
 void
-cscan_highest_offer(CScanHighest *search, uint32_t word, uint64_t numbers)
+cscan_highest_try(CScanHighest *search, uint32_t word, uint64_t numbers)
 {
 	bool		higher = !search->found;
 	uint64_t	count = 0;
@@ -216,7 +216,7 @@ cscan_highest_offer(CScanHighest *search, uint32_t word, uint64_t numbers)
 }
 
 void
-cscan_highest_offer_late(CScanHighest *search, uint32_t number, uint32_t from)
+cscan_highest_tie(CScanHighest *search, uint32_t number, uint32_t from)
 {
 	uint64_t	count = 0;
 

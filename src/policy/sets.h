@@ -207,12 +207,12 @@ extern void cscan_highest_begin(CScanHighest *search);
 extern void cscan_highest_add(CScanHighest *search, const CScanTally *tally);
 
 /* Offer these numbers of one word, of equals the lower one first. */
-extern void cscan_highest_offer(CScanHighest *search, uint32_t word, uint64_t numbers);
+extern void cscan_highest_try(CScanHighest *search, uint32_t word, uint64_t numbers);
 
 /*
  * Offer a number after all others, in an order that goes up from "from" and then
  * round: it also wins over an equal that comes later in it.
  */
-extern void cscan_highest_offer_late(CScanHighest *search, uint32_t number, uint32_t from);
+extern void cscan_highest_tie(CScanHighest *search, uint32_t number, uint32_t from);
 
 #endif							/* CSCAN_SETS_H */

@@ -3,7 +3,8 @@
  * space.c
  *		The heap's kind of space: chunks are runs of consecutive blocks.
  *
- * See space.h.  Nowhere else is a chunk's number multiplied by a chunk's size.
+ * See space.h.  Nowhere but in these two files is a chunk's number multiplied by a
+ * chunk's size.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,6 +26,14 @@ uint32_t
 cscan_space_chunks_for(uint32_t chunk_blocks, uint32_t nblocks)
 {
 	return nblocks / chunk_blocks + (nblocks % chunk_blocks != 0);
+}
+
+uint32_t
+cscan_space_chunk_blocks_for(uint32_t chunk_blocks, uint32_t nblocks)
+{
+	while (cscan_space_chunks_for(chunk_blocks, nblocks) > CSCAN_MAX_CHUNKS)
+		chunk_blocks *= 2;
+	return chunk_blocks;
 }
 
 uint64_t

@@ -4,8 +4,8 @@
  *		A space: a numbered list of logical chunks, and where they are stored.
  *
  * A *chunk* is a list of *runs* of blocks, with a cost in blocks.  Its *pieces*
- * are what can be there or not by itself.  Only this file knows blocks: the
- * pool counts chunks and what they cost, the loader and the scan take runs.
+ * are what can be there or not by itself.  Which blocks a chunk has is known here
+ * only: the pool counts chunks and what they cost, the loader and the scan take runs.
  *
  * There is one kind of space so far, a table's heap.  Its chunks are runs of
  * chunk_blocks consecutive blocks; a piece is one block, or a few in chunks of
@@ -89,6 +89,9 @@ extern void cscan_space_begin(CScanSpace *space, uint32_t chunk_blocks);
 
 /* Chunks of so many blocks, and blocks that its chunks can hold at most. */
 extern uint32_t cscan_space_chunks_for(uint32_t chunk_blocks, uint32_t nblocks);
+
+/* Blocks in a chunk where chunks of so many would be too many: twice that, and so on. */
+extern uint32_t cscan_space_chunk_blocks_for(uint32_t chunk_blocks, uint32_t nblocks);
 extern uint64_t cscan_space_capacity(const CScanSpace *space);
 
 /* The number of the chunk that a block is in. */

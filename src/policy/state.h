@@ -8,18 +8,20 @@
  *		sets			bitmaps and tallies; know nothing of scans
  *		space			chunks and where they are
  *		pool.h, state	the fields, and questions that only look
+ *		record.h		what an event leaves behind, for whoever listens
+ *		policy.h		what a policy is: the questions that it answers
  *		interest		what a scan wants of a chunk
  *		slots			slots: lists, sets, order of use
  *		status			what each scan has, how many want what
  *		queue			which starved scan is the next
  *		<policies>		one file each; they look, and keep a history
- *		schedule		the manager's next step
+ *		schedule		the ABM's next step
  *		events			what happens to a pool
  *		pool.c			how a pool is laid out, begun, and counted anew
  *		trace			records of events, and of a state
  *
- * Each file's questions of pool.h belong to its layer.  Events leave records
- * (record.h) through a pointer in the process's handle.
+ * Each file's questions of pool.h belong to its layer.  Events hand their records
+ * to a function that the process's handle points to.
  *
  *-------------------------------------------------------------------------
  */

@@ -52,35 +52,6 @@ static uint32 reach = 1;
 static uint64 locks_then;
 static uint64 waits_then;
 
-void
-cscan_registration_count(const CScanTicket *ticket, uint32 chunk, CScanDelivery how)
-{
-	CScanScan  *s = &cscan_pool.scans[ticket->scan];
-	CScanStats *stats = &cscan_shared->stats[s->policy];
-
-	cscan_scans[ticket->scan].chunks_done++;
-	cscan_tables[cscan_pool.space_of[chunk]].chunks_delivered++;
-	stats->chunks_delivered++;
-	stats->self_reads += (how == CSCAN_SELF_READ);
-
-	/* It may have been the last one, and others may be waiting. */
-	if (s->nwanted == 0)
-		ConditionVariableBroadcast(&cscan_scans[ticket->scan].cv);
-}
-
-CScanPortion
-cscan_registration_portion(uint32 chunk)
-{
-	const CScanSpace *space = cscan_pool_space_of(&cscan_pool, chunk);
-	CScanPortion portion;
-
-	portion.relid = cscan_tables[cscan_pool.space_of[chunk]].relid;
-	portion.chunk = chunk - space->first_chunk;
-	portion.number = chunk;
-	portion.blocks = cscan_space_blocks(space, chunk);
-	return portion;
-}
-
 /* Does another process of the same scan wait?  Call with the lock held. */
 static bool
 others_wait(const CScanRegistration *reg)
@@ -243,22 +214,33 @@ stall_others(const CScanRegistration *reg)
 	}
 }
 
+/* How long the load of a scan's next chunk takes (us); call with the lock held. */
+static double
+next_load_time(const CScanRegistration *reg)
+{
+	uint32		chunk;
+
+	if (!cscan_pool_peek(&cscan_pool, reg->ticket.scan, &chunk))
+		return 0;
+	return cscan_pool_load_time(&cscan_pool, cscan_pool.space_of[chunk],
+								cscan_space_cost(cscan_pool_space_of(&cscan_pool, chunk), chunk));
+}
+
 /*
- * Is there no use in waiting, for a process that does since then?  Call with the
- * lock held.
+ * Should this process, which waits since then, read its next chunk itself?  Call
+ * with the lock held.
  *
- * A long wait alone is no reason.  But who waits wants a load, and if for a
- * while none at all is completed then something is wrong, or all that the ABM
- * has is being read, by many who share few CPUs.  So scans read for themselves
- * then, but no more of them than the ABM would have served: one for each time
- * that a load takes.
+ * A long wait alone is no reason.  But a scan that waits wants a load.  If for a
+ * while none at all is completed, something is wrong, or all that the ABM has is
+ * being read by many processes that share few CPUs.  Then scans read for themselves,
+ * but no more of them than the ABM would have served: one in the time of a load.
  *
- * Under a policy without a last resort (elevator) the cursor may be waiting for
- * the slowest scan, and others have to wait with it.  When its patience has an
- * end a scan has none left until its table's cursor has moved.
+ * Under a policy without a last resort (elevator) the cursor may be waiting for the
+ * slowest scan, and the others have to wait with it.  A scan whose patience has
+ * ended waits no more until one of its tables has had a load.
  *
- * Neither delay is for a parallel query's process: whom it waits for may be a scan of
- * the same query, which waits for this process to take its rows.
+ * Neither delay is for a process of a parallel query: it may be waiting for a scan of
+ * the same query, which in turn waits for this process to take its rows.
  */
 static bool
 must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
@@ -266,7 +248,6 @@ must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 	const CScanSharedScan *scan = &cscan_scans[reg->ticket.scan];
 	bool		no_load = now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER;
 	bool		too_long = now > since + PATIENCE;
-	double		load_time = cscan_pool.state->block_time * reg->chunk_cost;
 
 	/* Who finds it stuck tells the others: until it moves nobody waits again. */
 	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
@@ -282,12 +263,12 @@ must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 	if (!cscan_pool.state->traits[cscan_pool.scans[reg->ticket.scan].policy].overrides)
 	{
 		if (too_long)
-			reg->gave_up = scan->loads + 1;
-		return reg->gave_up == scan->loads + 1;
+			reg->patience_ended = scan->loads + 1;
+		return reg->patience_ended == scan->loads + 1;
 	}
 	if (too_long)
 		return true;
-	if (!no_load || now < cscan_shared->self_read + (uint64) load_time)
+	if (!no_load || now < cscan_shared->self_read + (uint64) next_load_time(reg))
 		return false;
 	cscan_shared->self_read = now;
 	return true;

@@ -28,9 +28,6 @@
 #include "fault.h"
 #include "shared/registry_internal.h"
 
-dlist_head	cscan_registrations = DLIST_STATIC_INIT(cscan_registrations);
-uint32		cscan_wait_for_chunk;
-
 static uint32 wait_for_release;
 
 /* So many tables are announced before the lock is given back for a moment. */

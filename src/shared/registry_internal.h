@@ -27,8 +27,8 @@ struct CScanRegistration
 	uint32		nahead;
 	uint32		next_ahead;		/* of these, the first not handed out */
 
-	/* Loads of its tables when its patience had an end, and 1; 0: it has not */
-	uint64		gave_up;
+	/* Loads of its tables when its patience ended, plus 1; 0: it has not ended */
+	uint64		patience_ended;
 };
 
 /* All of this process. */

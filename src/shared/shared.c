@@ -17,7 +17,6 @@
 CScanShared *cscan_shared;
 CScanSharedScan *cscan_scans;
 CScanSharedTable *cscan_tables;
-CScanTraceRing *cscan_trace_ring;
 CScanPool	cscan_pool;
 
 static shmem_request_hook_type prev_shmem_request_hook;
@@ -172,6 +171,7 @@ shmem_startup(void)
 		cscan_shared->stats_reset = GetCurrentTimestamp();
 		ConditionVariableInit(&cscan_shared->released);
 
+		cscan_trace_ring->reader = NULL;
 		memset(cscan_scans, 0, sizeof(CScanSharedScan) * cscan_max_scans);
 		memset(cscan_tables, 0, sizeof(CScanSharedTable) * cscan_max_tables);
 		for (int i = 0; i < cscan_max_scans; i++)

@@ -158,6 +158,10 @@ typedef struct CScanShared
 								 * for long there had been no load (us) */
 	uint64		next_serial;
 
+	/* Tablespaces that tables were scanned in: the devices of the pool; under the lock. */
+	Oid			devices[CSCAN_MAX_DEVICES];
+	uint32		ndevices;
+
 	/*
 	 * Tables that the ABM should look after: one has come, has lost its last
 	 * scan, or a scan of it goes on.  Written by all, under the lock.
@@ -181,7 +185,6 @@ typedef struct CScanShared
 extern CScanShared *cscan_shared;
 extern CScanSharedScan *cscan_scans;
 extern CScanSharedTable *cscan_tables;
-extern CScanTraceRing *cscan_trace_ring;
 extern CScanPool cscan_pool;
 
 /* Monotonic time in microseconds. */

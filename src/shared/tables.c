@@ -45,11 +45,29 @@ nchunks_for(uint32 chunk_blocks, BlockNumber nblocks)
 }
 
 /*
+ * The device that a tablespace is: its pace is known apart from that of others.  All
+ * for which there is no number have the last one.
+ */
+static uint32
+device_of(Oid tablespace)
+{
+	for (uint32 i = 0; i < cscan_shared->ndevices; i++)
+	{
+		if (cscan_shared->devices[i] == tablespace)
+			return i;
+	}
+	if (cscan_shared->ndevices == CSCAN_MAX_DEVICES)
+		return CSCAN_MAX_DEVICES - 1;
+	cscan_shared->devices[cscan_shared->ndevices] = tablespace;
+	return cscan_shared->ndevices++;
+}
+
+/*
  * A space for the table.  Where so many numbers are not free its chunks become
  * larger, as far as the pool allows.
  */
 static int
-add_space(BlockNumber nblocks)
+add_space(BlockNumber nblocks, uint32 device)
 {
 	uint32		chunk_blocks = cscan_pool_chunk_blocks(&cscan_pool,
 													   cscan_shared->preferred_chunk_blocks,
@@ -58,7 +76,7 @@ add_space(BlockNumber nblocks)
 	for (;;)
 	{
 		int			table = cscan_pool_add_space(&cscan_pool, chunk_blocks,
-												 nchunks_for(chunk_blocks, nblocks), 0);
+												 nchunks_for(chunk_blocks, nblocks), device);
 
 		if (table != CSCAN_NONE || chunk_blocks >= nblocks ||
 			chunk_blocks * 2 > cscan_pool.state->budget)
@@ -98,7 +116,7 @@ cscan_tables_have(Relation rel, BlockNumber nblocks)
 			return entry->table;
 	}
 
-	table = add_space(nblocks);
+	table = add_space(nblocks, device_of(cscan_locator_tablespace(key.locator)));
 	if (table == CSCAN_NONE)
 		return CSCAN_NONE;
 	if (entry == NULL)

@@ -10,7 +10,9 @@
  */
 #include "compat.h"
 
-#include "shared/shared.h"
+#include "shared/trace_ring.h"
+
+CScanTraceRing *cscan_trace_ring;
 
 void
 cscan_trace_ring_record(const CScanPool *pool, const CScanTraceRecord *r)
@@ -24,6 +26,6 @@ cscan_trace_ring_record(const CScanPool *pool, const CScanTraceRecord *r)
 		return;
 	}
 	ring->records[ring->head++ % CSCAN_TRACE_RING] = *r;
-	if (ring->head - ring->tail == CSCAN_TRACE_RING / 2 && cscan_shared->abm_latch != NULL)
-		SetLatch(cscan_shared->abm_latch);
+	if (ring->head - ring->tail == CSCAN_TRACE_RING / 2 && ring->reader != NULL)
+		SetLatch(ring->reader);
 }

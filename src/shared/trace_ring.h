@@ -11,6 +11,8 @@
 #ifndef CSCAN_TRACE_RING_H
 #define CSCAN_TRACE_RING_H
 
+#include "storage/latch.h"
+
 #include "policy/trace.h"
 
 /* Records on their way into the file; a power of two. */
@@ -18,6 +20,9 @@
 
 typedef struct CScanTraceRing
 {
+	Latch	   *reader;			/* the ABM's, NULL while it is down; it writes this
+								 * under the scheduler's lock */
+
 	/* Under the scheduler's lock; the ABM may look without it. */
 	uint64		head;			/* records put in so far */
 	uint64		tail;			/* and taken out */
@@ -27,6 +32,9 @@ typedef struct CScanTraceRing
 	/* Those between tail and head are the ABM's to read without the lock. */
 	CScanTraceRecord records[CSCAN_TRACE_RING];
 } CScanTraceRing;
+
+/* NULL unless preloaded. */
+extern CScanTraceRing *cscan_trace_ring;
 
 /* The pool's "record"; call with the lock held. */
 extern void cscan_trace_ring_record(const CScanPool *pool, const CScanTraceRecord *r);

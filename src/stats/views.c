@@ -75,7 +75,7 @@ typedef struct CScanView
 } CScanView;
 
 static void
-look(CScanView *view)
+find_visible(CScanView *view)
 {
 	view->all = may_see(ROLE_PG_READ_ALL_STATS);
 	if (view->all)
@@ -281,7 +281,7 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 	nslots = cscan_pool.state->limits.max_slots;
 	rows = palloc0(sizeof(CScanRow) * batch);
 	states = palloc(sizeof(char *) * batch);
-	look(&view);
+	find_visible(&view);
 
 	for (int first = 0; first < nslots; first += batch)
 	{
@@ -346,7 +346,7 @@ cscan_relations_srf(PG_FUNCTION_ARGS)
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	rows = palloc0(sizeof(CScanRow) * TABLES_AT_ONCE);
-	look(&view);
+	find_visible(&view);
 
 	for (int first = 0; first < cscan_max_tables; first += TABLES_AT_ONCE)
 	{

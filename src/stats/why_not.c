@@ -2,7 +2,8 @@
  *
  * why_not.c
  *		cscan_why_not(query): plans a query and says, for each table that it
- *		scans, whether that is a CScan and, if not, why.  Executes nothing.
+ *		scans, whether that is a CScan and, if not, why; and with which others it
+ *		is announced.  Executes nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -65,8 +66,8 @@ visit(Plan *plan, void *arg)
 {
 	CScanVisit *v = arg;
 	RangeTblEntry *rte;
-	Datum		values[3];
-	bool		nulls[3] = {false, false, false};
+	Datum		values[4];
+	bool		nulls[4] = {false, false, false, false};
 	bool		is_cscan = cscan_planner_is_cscan(plan);
 	const char *reason = NULL;
 	Index		scanrelid;
@@ -100,6 +101,8 @@ visit(Plan *plan, void *arg)
 		values[2] = CStringGetTextDatum(reason);
 	else
 		nulls[2] = true;
+	values[3] = ObjectIdGetDatum(cscan_planner_family(plan));
+	nulls[3] = !OidIsValid(cscan_planner_family(plan));
 	tuplestore_putvalues(v->rsinfo->setResult, v->rsinfo->setDesc, values, nulls);
 }
 

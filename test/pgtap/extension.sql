@@ -23,7 +23,7 @@ SELECT set_eq(
     $$ VALUES
        ('cscan_scans()', 'SETOF record'), ('cscan_chunks()', 'SETOF record'), ('cscan_relations()', 'SETOF record'),
        ('cscan_stat()', 'SETOF record'), ('cscan_stat_scheduler()', 'SETOF record'), ('cscan_stat_reset()', 'void'),
-       ('cscan_why_not(text)', 'TABLE(relation regclass, is_cscan boolean, reason text)') $$,
+       ('cscan_why_not(text)', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)') $$,
     'what the functions take and return');
 SELECT is_empty(
     $$ SELECT oid::regprocedure FROM pg_proc WHERE proname ~ '^cscan_' AND (provolatile <> 'v' OR NOT proisstrict OR prosecdef) $$,

@@ -17,7 +17,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.max_tables', 'integer', 'postmaster', '8192', NULL, '16', '1048576', NULL),
     ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),
     ('cscan.page_cost', 'real', 'user', '0.5', NULL, '0', '10', NULL),
-    ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, 'normal attach elevator relevance demand'),
+    ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, (SELECT string_agg(policy, ' ' ORDER BY number) FROM (SELECT policy, row_number() OVER () AS number FROM cscan_stat) s)),
     ('cscan.time_slice', 'integer', 'user', '10', 'ms', '0', '100', NULL),
     ('cscan.trace', 'string', 'sighup', '', NULL, NULL, NULL, NULL) $$,
     'kind, context, default, unit and range of all settings');

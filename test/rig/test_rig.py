@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import signal
 import struct
 import sys
@@ -357,6 +358,17 @@ class Simulate(unittest.TestCase):
         row = {'stream': 2.0, 'loaded': 200, 'bytes': None}
         text = simulate.compare({'normal': [row]}, {'normal': {'stream_s': 3.0, 'loads': 100, 'read_mb': 7.0}}, simulate.MEASURES)
         self.assertEqual([cell.strip() for cell in text.splitlines()[2].split('|')][1:-1], ['normal', '2', '3', '1.50', '200', '100', '0.50', '-', '7', '-'])
+
+
+class Policies(unittest.TestCase):
+    def test_documented(self):
+        """The one line that a policy adds to the sources has to be followed by a word on it for users."""
+        top = Path(__file__).resolve().parents[2]
+        names = re.findall(r'^\tPOLICY\(\w+, (\w+)\)', (top / 'src/policy/policies.h').read_text(), re.M)
+        self.assertIn('relevance', names)
+        for page in ('README.md', 'doc/policies.md', 'doc/trace.md'):
+            text = (top / page).read_text()
+            self.assertEqual([name for name in names if not re.search(rf'\b{name}\b', text)], [], page)
 
 
 class Resuming(unittest.TestCase):

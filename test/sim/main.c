@@ -34,6 +34,8 @@ typedef struct Options
 	const char *trace_file;
 } Options;
 
+#define NAME_OF_POLICY(id, name) #name ", "
+
 static void
 usage(FILE *file)
 {
@@ -41,7 +43,7 @@ usage(FILE *file)
 		  "Runs queries on a simulated server and prints what its statistics would say.  The defaults are Table 2 of the\n"
 		  "paper at the scale of scripts/bench: 16 streams, 1 s apart, of scans of 1, 10, 50 and 100 % of 879 MB.\n"
 		  "\n"
-		  "  --policy LIST       normal, attach, elevator, relevance, demand, mixed, or all (default all: but mixed)\n"
+		  "  --policy LIST       of "CSCAN_POLICIES(NAME_OF_POLICY)"mixed; or all (the default): all but mixed\n"
 		  "  --seed N            of the queries (default 1); --runs N: so many seeds, one after the other (default 1)\n"
 		  "\n"
 		  "what is asked\n"

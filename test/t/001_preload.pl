@@ -95,7 +95,7 @@ foreach my $policy (@policies)
 	is(sql($node, "SELECT scans - $before FROM cscan_stat WHERE policy = '$policy'"), '1',
 		"and it is counted as $policy");
 }
-like(sql_fails($node, 'SET cscan.policy = lru'), qr/HINT: .*normal, attach, elevator, relevance, demand/,
+like(sql_fails($node, 'SET cscan.policy = lru'), qr/HINT: .*@{[join(', ', @policies)]}/,
 	'an unknown policy is refused');
 
 my $me = sql($node, 'SELECT current_user');

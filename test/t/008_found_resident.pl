@@ -57,7 +57,7 @@ is(sql($node, $usage), $before, 'and leaves them as often used');
 
 # All of it is in memory now.  Chunks that were taken and not read are nobody's.
 sql($node, 'SELECT count(*) FROM t') foreach 1 .. 2;
-foreach my $policy (qw(normal attach elevator relevance demand))
+foreach my $policy (@policies)
 {
 	my $s = session($node, name => "ahead, $policy", policy => $policy);
 	my $done = "SELECT coalesce(sum(chunks_done), 0) FROM cscan_scans WHERE pid = " . $s->query('SELECT pg_backend_pid()');

@@ -26,6 +26,9 @@ use Time::HiRes qw(time usleep);
 
 plan skip_all => 'there is no sqlsmith' unless grep { -x "$_/sqlsmith" } split /:/, $ENV{PATH};
 
+# Each policy has roles of its own, whose names begin with it.
+my $names = '(' . join('|', @policies) . ')';
+
 my $queries = $ENV{CSCAN_SQLSMITH_QUERIES} || 17000;
 my $seed = $ENV{CSCAN_SQLSMITH_SEED} || (time * 1000) % 1000000007;
 my $round = 500;      # queries of a sqlsmith: then another one with other settings
@@ -341,7 +344,7 @@ sub watch
 {
 	my $late = $watch->query(q(SELECT concat_ws(' ', pid, usename, round(extract(epoch FROM clock_timestamp() - query_start)),
 			wait_event_type, wait_event, regexp_replace(query, '\s+', ' ', 'g')), pg_terminate_backend(pid)
-		FROM pg_stat_activity WHERE usename ~ '^(normal|attach|elevator|relevance|demand)_' AND state = 'active' AND
+		FROM pg_stat_activity WHERE usename ~ '^) . $names . q(_' AND state = 'active' AND
 			query_start < clock_timestamp() - ) . "interval '" . ($timeout + $patience) . " s'");
 	die $watch->err if $watch->err ne '';
 	foreach my $line (split /\n/, $late)
@@ -448,7 +451,7 @@ sub message_ends
 	push @crashes, "$level: $text" if $level eq 'PANIC' || $text =~ /was terminated by signal|terminating any other active|TRAP: /;
 	push @leaks, $text if $level eq 'WARNING' && $text =~ /leak|own a lock|refcount|still referenced|pinned/i;
 	push @of_abm, "$level: $text" if $m->{type} eq 'cscan abm' && $level =~ /^(WARNING|ERROR|FATAL|PANIC)$/;
-	return unless $m->{type} eq 'client backend' && $m->{user} =~ /^(normal|attach|elevator|relevance|demand)_/;
+	return unless $m->{type} eq 'client backend' && $m->{user} =~ /^${names}_/;
 	if ($level eq 'LOG' && $text =~ /^00000: duration: \S+ ms +plan:\n/)
 	{
 		foreach my $scan (grep { /^ +(Parallel )?Custom Scan \(CScan\)/ } split /->|Query Text:/, " $text")

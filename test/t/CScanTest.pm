@@ -20,7 +20,9 @@ our @EXPORT = qw(new_node sql sql_fails poll make_table session abm_pid
   wait_for_abm abm_serves wait_waiting nothing_left lockable stat_sum is_cscan set_conf
   slow_query ambling_query gated_query server_is_up signal_pid @policies);
 
-our @policies = qw(normal attach elevator relevance demand);
+# The working directory is the top of the sources.
+our @policies = slurp_file('src/policy/policies.h') =~ /^\tPOLICY\(\w+, (\w+)\)/mg;
+die 'src/policy/policies.h lists no policy' unless @policies;
 our $limit = 60;
 our $file_limit = 480;
 

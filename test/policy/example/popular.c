@@ -129,7 +129,7 @@ choose_load(CScanPool *pool, int scan)
 
 /* Nothing that the scan itself can use goes to make room for it. */
 static void
-spare(CScanPool *pool, int scan, uint64_t *slots)
+exclude(CScanPool *pool, int scan, uint64_t *slots)
 {
 	const uint64_t *ready = cscan_scan_slots(pool, scan, CSCAN_HAS_READY);
 
@@ -172,7 +172,7 @@ const CScanPolicy cscan_policy_popular = {
 	.choose_available = choose_available,
 	.choose_query = choose_query,
 	.choose_load = choose_load,
-	.spare = spare,
+	.exclude = exclude,
 	.least_valued = least_valued,
 	.protect = protect,
 	.history_words = history_words,

@@ -186,7 +186,7 @@ const CScanPolicy cscan_policy_relevance = {
 	.choose_available = cscan_relevance_choose_available,
 	.choose_query = choose_query_variant,
 	.choose_load = choose_load_variant,
-	.spare = cscan_relevance_spare,
+	.exclude = cscan_relevance_exclude,
 	.least_valued = VARIANT == ARRIVAL_KEEPS ? least_valued : cscan_relevance_least_valued,
 	.protect = cscan_relevance_protect,
 };
