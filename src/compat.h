@@ -71,6 +71,13 @@
 #define cscan_locator_tablespace(locator) ((locator).spcOid)
 #endif
 
+/* 18: it also says which relations these are */
+#if PG_VERSION_NUM < 180000
+#define cscan_find_matching_subplans(state) ExecFindMatchingSubPlans(state, false)
+#else
+#define cscan_find_matching_subplans(state) ExecFindMatchingSubPlans(state, false, NULL)
+#endif
+
 /* 17: backend ids became process numbers */
 static inline SMgrRelation
 cscan_smgropen(RelFileLocator locator)

@@ -37,7 +37,7 @@ cscan_bitmap_resolve(CScanState *node)
 	/* Only now: all that the index knows of must be among these blocks. */
 	node->nblocks = RelationGetNumberOfBlocks(node->css.ss.ss_currentRelation);
 	old = MemoryContextSwitchTo(node->context);
-	node->pages = cscan_pages_copy(bitmap, node->nblocks);
+	node->pages = cscan_pages_copy(bitmap, node->nblocks, node->pages_room);
 	MemoryContextSwitchTo(old);
 	tbm_free(bitmap);
 }

@@ -165,7 +165,8 @@ take_alone(CScanState *node, CScanPortion *portion)
 
 	if (!node->alone || node->nranges == 0)
 		return false;
-	cscan_space_begin(&chunks, Max(node->chunk_blocks, 1));
+	cscan_space_begin(&chunks, node->chunk_blocks > 0 ? node->chunk_blocks :
+					  cscan_shared->preferred_chunk_blocks);
 	portion->chunk = cscan_space_chunk_of(&chunks, node->ranges->first);
 	portion->blocks = cscan_space_blocks(&chunks, portion->chunk);
 	while (node->nranges > 0 && node->ranges->end <= portion->blocks.end)

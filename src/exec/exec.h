@@ -95,6 +95,8 @@ typedef struct CScanState
 	uint32		nranges;
 	CScanRange	span;			/* from the first to the last of them */
 	CScanPages *pages;			/* of a bitmap-driven scan */
+	Size		pages_room;		/* bytes that they may take, but for runs of whole
+								 * pages */
 	ItemPointerData min_tid;	/* of a TID range; inclusive */
 	ItemPointerData max_tid;
 	BlockNumber head;			/* what is below has been read for the first
@@ -162,6 +164,7 @@ extern void cscan_family_take_choice(CScanFamily *family);
 extern void cscan_family_rest(CScanFamily *family);
 extern void cscan_family_leave(CScanFamily *family);
 extern bool cscan_family_next(CScanState *node);
+extern bool cscan_family_has_pruned(const CScanState *node);
 
 /* chunks.c */
 extern void cscan_chunks_reset(CScanState *node);

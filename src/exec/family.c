@@ -29,6 +29,7 @@
 #include "compat.h"
 
 #include "access/tableam.h"
+#include "executor/execPartition.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
@@ -50,7 +51,8 @@ struct CScanFamily
 								 * that are marked, else NULL */
 	int			nmembers;		/* that are */
 	CScanState *host;			/* if they are parallel: the first of them */
-	bool		led;			/* this process has begun it as a leader */
+	bool		led;			/* this process has begun it as a leader, */
+	Bitmapset  *valid;			/* for these children; NULL: for all */
 
 	/* This pass over all of them */
 	CScanRegistration *reg;		/* NULL: there is none */
@@ -135,11 +137,16 @@ find_members(CScanFamily *family, const Bitmapset *valid)
 	}
 }
 
-/* What each of them is to read; those with little are left out. */
+/*
+ * What each of them is to read; those with little are left out.  All bitmaps are there
+ * at one time, where PostgreSQL's own scans would have one after the other.  So what is
+ * known of single pages has as much room, in all, as a hash table has.
+ */
 static CScanTarget *
 find_targets(CScanFamily *family)
 {
 	CScanTarget *targets = palloc(sizeof(CScanTarget) * Max(family->nannounced, 1));
+	Size		room = get_hash_memory_limit();
 	int			n = 0;
 
 	for (int i = 0; i < family->nannounced; i++)
@@ -148,8 +155,11 @@ find_targets(CScanFamily *family)
 		uint64		blocks = 0;
 
 		CHECK_FOR_INTERRUPTS();
+		member->pages_room = room;
 		if (!member->found)
 			cscan_blocks_find(member);
+		if (member->pages)
+			room -= Min(room, member->pages->size);
 		for (uint32 r = 0; r < member->nranges; r++)
 			blocks += member->ranges[r].end - member->ranges[r].first;
 		if (blocks <= (cscan_debug_small_scans ? 0 : SMALL_MEMBER))
@@ -194,7 +204,10 @@ forget_own(CScanFamily *family, CScanState *member)
 	member->plain = member->finished = member->alone = false;
 }
 
-/* The members' chunks come from the family's registration; or not any more. */
+/*
+ * The members' chunks come from the family's registration; or not any more.  A member
+ * that was on its own keeps its registration then.
+ */
 static void
 set_by_family(CScanFamily *family, bool by_family)
 {
@@ -203,10 +216,14 @@ set_by_family(CScanFamily *family, bool by_family)
 		CScanState *member = family->by_relid[i];
 
 		if (by_family)
+		{
 			forget_own(family, member);
+			member->reg = family->reg;
+		}
+		else if (member->by_family)
+			member->reg = NULL;
 		member->by_family = by_family;
 		member->begun = by_family;
-		member->reg = by_family ? family->reg : NULL;
 	}
 }
 
@@ -252,6 +269,42 @@ is_shared(const CScanFamily *family)
 	return family->host != NULL && family->host->parallel != NULL;
 }
 
+/*
+ * Below a Gather: what run-time pruning leaves of the members, if that can be told.
+ * PostgreSQL prunes when the Append begins.  The Gather has evaluated what it hands to
+ * the workers by now, so the same comes out.
+ */
+static void
+prune(CScanFamily *family)
+{
+	PartitionPruneState *state = family->append->as_prune_state;
+	EState	   *estate = family->append->ps.state;
+	MemoryContext old;
+	int			param = -1;
+
+	bms_free(family->valid);
+	family->valid = NULL;
+	if (state == NULL || !state->do_exec_prune)
+		return;
+	while ((param = bms_next_member(state->execparamids, param)) >= 0)
+	{
+		if (estate->es_param_exec_vals[param].execPlan != NULL)
+			return;
+	}
+	old = MemoryContextSwitchTo(estate->es_query_cxt);
+	family->valid = cscan_find_matching_subplans(state);
+	if (family->valid == NULL)
+		family->valid = bms_make_singleton(family->append->as_nplans);
+	MemoryContextSwitchTo(old);
+}
+
+/* Has it been left out, before the workers began? */
+bool
+cscan_family_has_pruned(const CScanState *node)
+{
+	return node->family->valid != NULL && !bms_is_member(node->child, node->family->valid);
+}
+
 /* The leader begins, before there are workers.  Returns the registration, or NULL. */
 const CScanRegistration *
 cscan_family_begin_leader(CScanFamily *family)
@@ -271,7 +324,8 @@ cscan_family_begin_leader(CScanFamily *family)
 		if (family->led && outerPlanState(member))
 			ExecReScan(outerPlanState(member));
 	}
-	begin(family, NULL, true);
+	prune(family);
+	begin(family, family->valid, true);
 	family->led = true;
 	return family->reg;
 }
@@ -565,13 +619,22 @@ cscan_family_rest(CScanFamily *family)
 void
 cscan_family_leave(CScanFamily *family)
 {
+	CScanRegistration *reg = family->reg;
+
 	family->active = false;
-	if (family->reg == NULL)
+	if (reg == NULL)
 		return;
-	cscan_registry_leave(family->reg);
+
+	/* A member may have a registration of its own, which rests. */
+	for (int i = 0; i < family->append->as_nplans; i++)
+	{
+		CScanState *member = family->members[i];
+
+		if (member && member->reg == reg)
+			member->reg = NULL;
+	}
 	family->reg = NULL;
-	for (int i = 0; i < family->nannounced; i++)
-		family->by_relid[i]->reg = NULL;
+	cscan_registry_leave(reg);
 }
 
 /* The CScans of an Append that are marked become a family. */

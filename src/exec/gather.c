@@ -44,7 +44,7 @@ begin(CScanState *node)
 			family = cscan_family_begin_leader(node->family);
 
 		/* Of a member that is not announced workers divide what its bitmap holds. */
-		if (node->kind == CSCAN_BITMAP && !node->found)
+		if (node->kind == CSCAN_BITMAP && !node->found && !cscan_family_has_pruned(node))
 			cscan_blocks_find(node);
 	}
 	cscan_parallel_publish(node, family);

@@ -93,6 +93,7 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 		node->tid_bounds = cscan_tid_range_compile(plan->custom_exprs, (PlanState *) css);
 	node->context = AllocSetContextCreate(estate->es_query_cxt, "CScan", ALLOCSET_SMALL_SIZES);
 	node->policy = cscan_policy;
+	node->pages_room = MaxAllocHugeSize;
 	cscan_tuples_choose_exec(node);
 }
 
@@ -119,6 +120,7 @@ leave(CScanState *node, bool for_good)
 	}
 	bms_free(node->done);
 	node->done = NULL;
+	node->chunk_blocks = 0;
 	node->found = false;
 	node->begun = false;
 	node->alone = false;

@@ -62,18 +62,20 @@ add_exact(CScanPagesBuilder *b, const CScanBitmapPage *found)
 	b->pages->nexact++;
 }
 
+/* Also what lies between it and the page before, if that is at most gap blocks. */
 static void
-add_lossy(CScanPagesBuilder *b, BlockNumber block)
+add_lossy(CScanPagesBuilder *b, BlockNumber block, BlockNumber gap)
 {
 	CScanPage  *last = b->pages->nentries == 0 ? NULL :
 		&b->pages->entries[b->pages->nentries - 1];
 
-	b->pages->nlossy++;
-	if (last && last->nbytes == 0 && last->block + last->nblocks == block)
+	if (last && last->nbytes == 0 && block - (last->block + last->nblocks) <= gap)
 	{
-		last->nblocks++;
+		b->pages->nlossy += block + 1 - (last->block + last->nblocks);
+		last->nblocks = block + 1 - last->block;
 		return;
 	}
+	b->pages->nlossy++;
 	last = add_entry(b);
 	last->block = block;
 	last->nblocks = 1;
@@ -83,7 +85,7 @@ add_lossy(CScanPagesBuilder *b, BlockNumber block)
 }
 
 CScanPages *
-cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks)
+cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks, Size room)
 {
 	CScanPagesBuilder b = {.room = 64,.bytes_room = 4096};
 	CScanBitmapIterator *iterator = cscan_bitmap_begin(bitmap);
@@ -101,10 +103,12 @@ cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks)
 			continue;
 		if (found.ntuples == 0)
 			continue;
-		if (found.ntuples > 0 && b.nbytes < PG_UINT32_MAX - MaxHeapTuplesPerPage)
+		if (size_for(b.pages->nentries) + b.nbytes >= room)
+			add_lossy(&b, found.block, CSCAN_GAP_TO_READ);
+		else if (found.ntuples > 0 && b.nbytes < PG_UINT32_MAX - MaxHeapTuplesPerPage)
 			add_exact(&b, &found);
 		else
-			add_lossy(&b, found.block);
+			add_lossy(&b, found.block, 0);
 	}
 	cscan_bitmap_end(iterator);
 

@@ -47,8 +47,11 @@ typedef struct CScanPages
 	/* the bytes follow */
 } CScanPages;
 
-/* Copy a bitmap's pages below nblocks, into the current memory context. */
-extern CScanPages *cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks);
+/*
+ * Copy a bitmap's pages below nblocks, into the current memory context.  What does not
+ * fit into so many bytes is read as a whole: runs of pages, short gaps included.
+ */
+extern CScanPages *cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks, Size room);
 
 /*
  * The ranges of blocks that they are in.  What lies between two pages is part of

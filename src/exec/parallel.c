@@ -214,6 +214,9 @@ cscan_parallel_begin(CScanState *node)
 	}
 	if (!node->leader)
 		(void) cscan_parallel_learn(node);
+	if (node->kind == CSCAN_BITMAP && node->pages == NULL)
+		elog(ERROR, "partition \"%s\" was pruned before the workers began, but not by them",
+			 RelationGetRelationName(node->css.ss.ss_currentRelation));
 	return NULL;
 }
 

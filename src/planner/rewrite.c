@@ -31,6 +31,8 @@
 typedef struct CScanRewrite
 {
 	Bitmapset  *first_rows_subplans;	/* plan ids (from 1) */
+	Bitmapset  *cte_subplans;	/* likewise: of WITH */
+	bool		locks_rows;		/* some node of the statement does, as they come */
 	CScanFamilies families;
 	int			in_order;		/* nodes above that lock rows as they come */
 } CScanRewrite;
@@ -59,9 +61,9 @@ has_current_of(Node *node, void *context)
 	return expression_tree_walker(node, has_current_of, context);
 }
 
-/* Note the subplans that are run only until their first row. */
+/* Note the subplans that are run only until their first row, and those of WITH. */
 static bool
-find_first_rows_subplans(Node *node, void *context)
+look_at_subplans(Node *node, void *context)
 {
 	CScanRewrite *ctx = context;
 
@@ -75,8 +77,10 @@ find_first_rows_subplans(Node *node, void *context)
 			(subplan->subLinkType == ANY_SUBLINK && !subplan->useHashTable))
 			ctx->first_rows_subplans = bms_add_member(ctx->first_rows_subplans,
 													  subplan->plan_id);
+		else if (subplan->subLinkType == CTE_SUBLINK)
+			ctx->cte_subplans = bms_add_member(ctx->cte_subplans, subplan->plan_id);
 	}
-	return expression_tree_walker(node, find_first_rows_subplans, context);
+	return expression_tree_walker(node, look_at_subplans, context);
 }
 
 /* A CScan with the target list, qual and costs of that scan. */
@@ -89,7 +93,7 @@ make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
 	cscan->scan.plan.type = T_CustomScan;
 	cscan->flags = 0;
 	cscan->custom_relids = bms_make_singleton((int) scan->scanrelid);
-	cscan->custom_private = list_make3_int(kind, first_rows, false);
+	cscan->custom_private = list_make3_int(kind, first_rows, (int) InvalidOid);
 	cscan->methods = &cscan_scan_methods;
 	return cscan;
 }
@@ -187,14 +191,20 @@ rewrite_child(Plan **child, void *arg)
 }
 
 /*
- * Does this node lock rows in the order in which they come?  Two of them that take
- * their rows in different orders might wait for each other.
+ * Does this node lock rows, or keys, that are there already in the order in which
+ * they come?  Two of them that take their rows in different orders might wait for
+ * each other.
  */
 static bool
 locks_rows(const Plan *plan)
 {
-	return IsA(plan, LockRows) ||
-		(IsA(plan, ModifyTable) && ((const ModifyTable *) plan)->operation != CMD_INSERT);
+	if (IsA(plan, ModifyTable))
+	{
+		const ModifyTable *modify = (const ModifyTable *) plan;
+
+		return modify->operation != CMD_INSERT || modify->onConflictAction != ONCONFLICT_NONE;
+	}
+	return IsA(plan, LockRows);
 }
 
 /*
@@ -291,17 +301,18 @@ rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 	return plan;
 }
 
-/* As a visitor: what a node's expressions tell about subplans. */
+/* As a visitor: what a node tells about the statement and its subplans. */
 static void
-look_into_expressions(Plan *plan, void *arg)
+look_at_node(Plan *plan, void *arg)
 {
-	(void) find_first_rows_subplans((Node *) plan->targetlist, arg);
-	(void) find_first_rows_subplans((Node *) plan->qual, arg);
-	(void) find_first_rows_subplans((Node *) plan->initPlan, arg);
+	((CScanRewrite *) arg)->locks_rows |= locks_rows(plan);
+	(void) look_at_subplans((Node *) plan->targetlist, arg);
+	(void) look_at_subplans((Node *) plan->qual, arg);
+	(void) look_at_subplans((Node *) plan->initPlan, arg);
 	if (IsA(plan, NestLoop) || IsA(plan, MergeJoin) || IsA(plan, HashJoin))
-		(void) find_first_rows_subplans((Node *) ((Join *) plan)->joinqual, arg);
+		(void) look_at_subplans((Node *) ((Join *) plan)->joinqual, arg);
 	else if (IsA(plan, Result))
-		(void) find_first_rows_subplans(((Result *) plan)->resconstantqual, arg);
+		(void) look_at_subplans(((Result *) plan)->resconstantqual, arg);
 }
 
 static void
@@ -313,8 +324,13 @@ rewrite_statement(PlannedStmt *stmt, bool first_rows, CScanRewrite *ctx)
 	stmt->planTree = rewrite_plan(stmt->planTree, first_rows, ctx);
 	foreach(lc, stmt->subplans)
 	{
+		/* The rows of WITH come to whoever reads them as they come out of it. */
+		bool		in_order = ctx->locks_rows && bms_is_member(plan_id, ctx->cte_subplans);
+
+		ctx->in_order += in_order;
 		lfirst(lc) = rewrite_plan(lfirst(lc),
 								  bms_is_member(plan_id, ctx->first_rows_subplans), ctx);
+		ctx->in_order -= in_order;
 		plan_id++;
 	}
 }
@@ -350,7 +366,7 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 		CScanRewrite ctx = {0};
 
 		/* Subplans may stand before the plans that use them. */
-		cscan_planner_visit(stmt, look_into_expressions, &ctx);
+		cscan_planner_visit(stmt, look_at_node, &ctx);
 		ctx.families.stmt = stmt;
 		ctx.families.decisions = decisions;
 		rewrite_statement(stmt, (cursorOptions & CURSOR_OPT_FAST_PLAN) != 0, &ctx);

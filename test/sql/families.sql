@@ -193,6 +193,72 @@ RESET enable_indexscan;
 -- What a loop has alone in one pass and in a family in the next, it gives back.
 SELECT * FROM left_behind();
 
+-- Bitmaps are made of what run-time pruning leaves, below a Gather, too; PostgreSQL's own scans make as many.
+CREATE TABLE b (id int, grp int, pad text) PARTITION BY RANGE (id);
+CREATE TABLE b_1 PARTITION OF b FOR VALUES FROM (0) TO (400) WITH (fillfactor = 10);
+CREATE TABLE b_2 PARTITION OF b FOR VALUES FROM (400) TO (800) WITH (fillfactor = 10);
+CREATE TABLE b_3 PARTITION OF b FOR VALUES FROM (800) TO (1201) WITH (fillfactor = 10);
+INSERT INTO b TABLE src;
+CREATE INDEX ON b (grp);
+VACUUM ANALYZE b;
+CREATE FUNCTION plan_of(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+    RETURN plan;
+END $$;
+CREATE FUNCTION bitmaps(query text) RETURNS TABLE (workers int, cscans int, bitmaps bigint, nrows numeric) LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+    RETURN QUERY SELECT (jsonb_path_query_first(plan, 'strict $.**."Workers Planned"'))::int,
+        (SELECT count(*)::int FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "CScan")')),
+        (SELECT sum((n->>'Actual Loops')::numeric)::bigint FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Bitmap Index Scan")') n),
+        (SELECT sum(round((n->>'Actual Rows')::numeric * (n->>'Actual Loops')::numeric))
+         FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "CScan")') n);
+END $$;
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+SET enable_indexonlyscan = off;
+SET cscan.page_cost = 0;
+SELECT * FROM bitmaps('SELECT count(*) FROM b WHERE grp < 5 AND id < (SELECT 300 OFFSET 0)');
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT cscans, bitmaps, workers FROM bitmaps('SELECT count(*) FROM b WHERE grp < 5 AND id < (SELECT 300 OFFSET 0)');
+SELECT cscans, bitmaps, workers FROM bitmaps('SELECT count(*) FROM b WHERE grp < 5 AND id < (SELECT 2000 OFFSET 0)');
+SELECT n, nrows, missing, extra, count(*) AS policies FROM
+    (VALUES (1, 'SELECT id FROM b WHERE grp < 5 AND id < (SELECT 300 OFFSET 0)'), (2, 'SELECT id FROM b WHERE grp < 5 AND id < (SELECT 700 OFFSET 0)'),
+            (3, 'SELECT id FROM b WHERE grp < 5 AND id > (SELECT 900 OFFSET 0)'), (4, 'SELECT id FROM b WHERE grp < 5 AND id > (SELECT 9000 OFFSET 0)')) v(n, query),
+    differences(query) GROUP BY 1, 2, 3, 4 ORDER BY n;
+RESET max_parallel_workers_per_gather;
+-- All of a family's bitmaps have the memory of one hash table. What does not fit is known as runs of pages.
+CREATE TABLE wide (id int, grp int, pad text) PARTITION BY RANGE (id);
+SELECT format('CREATE TABLE wide_%s PARTITION OF wide FOR VALUES FROM (%s) TO (%s) WITH (fillfactor = 10)', i, i * 640, (i + 1) * 640) FROM generate_series(0, 7) i \gexec
+INSERT INTO wide SELECT i, i % 10, repeat('x', 1000) FROM generate_series(0, 8 * 640 - 1) i;
+CREATE INDEX ON wide (grp);
+VACUUM ANALYZE wide;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 2;
+SELECT count(*), min((n->>'CScan Pages')::int) AS pages, sum((n->>'CScan Pages Lossy')::int) AS lossy
+    FROM plan_of('SELECT count(*) FROM wide WHERE grp < 8') p, jsonb_path_query(p, 'strict $.** ? (@."Custom Plan Provider" == "CScan")') n;
+SET hash_mem_multiplier = 1;
+SELECT count(*), min((n->>'CScan Pages')::int) AS pages, sum((n->>'CScan Pages Lossy')::int) > 0 AS lossy
+    FROM plan_of('SELECT count(*) FROM wide WHERE grp < 8') p, jsonb_path_query(p, 'strict $.** ? (@."Custom Plan Provider" == "CScan")') n;
+SELECT nrows, missing, extra, count(*) AS policies FROM differences('SELECT id FROM wide WHERE grp < 8') GROUP BY 1, 2, 3;
+RESET work_mem;
+RESET hash_mem_multiplier;
+RESET enable_seqscan;
+RESET enable_indexscan;
+RESET enable_indexonlyscan;
+RESET cscan.page_cost;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+
 -- Its tables come and go meanwhile.
 BEGIN;
 CREATE TABLE f_new (id int, grp int, pad text) WITH (fillfactor = 10);
