@@ -88,7 +88,8 @@ typedef struct CScanState
 	/* What is to be read, from the first fetch on */
 	MemoryContext context;		/* pages and ranges */
 	TableScanDesc scan;			/* NULL: not begun */
-	bool		plain;			/* it is a scan of PostgreSQL's own */
+	bool		plain;			/* it is a scan of PostgreSQL's own, */
+	bool		better_alone;	/* or would be, but for this first pass */
 	BlockNumber nblocks;		/* the table's blocks */
 	CScanRange *ranges;			/* to be read, those of the head not included
 								 * once it has been */

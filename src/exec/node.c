@@ -139,9 +139,10 @@ rescan(CustomScanState *css)
 	CSCAN_FAULT(CSCAN_FAULT_RESCAN);
 	leave(node, false);
 	node->rescanned = true;
-	if (node->scan && node->kind != CSCAN_WHOLE)
+	if (node->scan && (node->kind != CSCAN_WHOLE || node->better_alone))
 	{
-		/* What is to be read may be another part of the table. */
+		/* What is to be read may be another part of the table, or is read otherwise. */
+		node->better_alone = false;
 		ExecClearTuple(css->ss.ss_ScanTupleSlot);
 		table_endscan(node->scan);
 		node->scan = NULL;

@@ -234,6 +234,15 @@ SELECT n, nrows, missing, extra, count(*) AS policies FROM
     (VALUES (1, 'SELECT id FROM b WHERE grp < 5 AND id < (SELECT 300 OFFSET 0)'), (2, 'SELECT id FROM b WHERE grp < 5 AND id < (SELECT 700 OFFSET 0)'),
             (3, 'SELECT id FROM b WHERE grp < 5 AND id > (SELECT 900 OFFSET 0)'), (4, 'SELECT id FROM b WHERE grp < 5 AND id > (SELECT 9000 OFFSET 0)')) v(n, query),
     differences(query) GROUP BY 1, 2, 3, 4 ORDER BY n;
+-- From 17 on a subquery's own parameter is known to each process only once it has begun: what it prunes is taken back.
+CREATE VIEW barrier WITH (security_barrier) AS SELECT id FROM b WHERE id < (SELECT 300 OFFSET 0);
+RESET enable_seqscan;
+SET enable_bitmapscan = off;
+SELECT sum(chunks_delivered) AS before FROM cscan_stat \gset
+SELECT count(*) FROM barrier;
+SELECT sum(chunks_delivered) - :before = (pg_relation_size('b_1') / 8192 + 7) / 8 AS only_of_one FROM cscan_stat;
+SET enable_seqscan = off;
+RESET enable_bitmapscan;
 RESET max_parallel_workers_per_gather;
 -- All of a family's bitmaps have the memory of one hash table. What does not fit is known as runs of pages.
 CREATE TABLE wide (id int, grp int, pad text) PARTITION BY RANGE (id);
