@@ -122,6 +122,29 @@ foreach my $kind (sort keys %kinds)
 	nothing_left($node, "$kind, explained", @tables);
 }
 
+# The chunks are smaller by the time that there is another place: some of a new one may have been read.
+foreach my $kind (sort keys %kinds)
+{
+	my ($prepare, $condition) = @{ $kinds{$kind} };
+	my $s = session($node, name => "$kind, other chunks", policy => 'normal');
+
+	$gatekeeper->query('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
+	$s->query($prepare) if $prepare;
+	$s->send(gated_query('f', 2000, 1) . $condition);
+	ok(wait_waiting($node, 1), "$kind: in mid-scan");
+	my @keepers = map { keep_place($_) } 1 .. 2;
+	set_conf($node, 'cscan.buffer_share', '0.05');
+	$gatekeeper->query('SELECT pg_advisory_unlock(2)');
+	$_->result foreach @keepers;
+	$_->quit foreach @keepers;
+	is(sql($node, 'SELECT count(*) FROM cscan_scans'), '0', "$kind: there are places");
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	is($s->result . $s->err, $right, "$kind: with other chunks all rows come, each once");
+	$s->quit;
+	set_conf($node, 'cscan.buffer_share', '0.5');
+	nothing_left($node, "$kind, other chunks", @tables);
+}
+
 # Where no place is to be had from the beginning, nobody waits for one.
 {
 	my $s = session($node, name => 'without a place');
