@@ -150,13 +150,16 @@ reads_better_alone(const CScanState *node)
 		node->nblocks > cscan_shared->preferred_chunk_blocks)
 		return false;
 #if CSCAN_HAVE_VECTORED_IO
-	for (uint32 i = 0; i < SMALL_SAMPLE; i++)
 	{
-		BlockNumber block = (BlockNumber) ((uint64) node->nblocks * i / SMALL_SAMPLE);
+		uint32		n = Min(node->nblocks, SMALL_SAMPLE);
 
-		if (node->nblocks > 0 &&
-			!cscan_in_buffers(cscan_relation_locator(node->css.ss.ss_currentRelation), block))
-			return false;
+		for (uint32 i = 0; i < n; i++)
+		{
+			BlockNumber block = (BlockNumber) ((uint64) node->nblocks * i / n);
+
+			if (!cscan_in_buffers(cscan_relation_locator(node->css.ss.ss_currentRelation), block))
+				return false;
+		}
 	}
 #endif
 	return true;

@@ -21,8 +21,16 @@
  * that read next to nothing.  Where the family cannot be registered as a whole, its
  * CScans are on their own, one after the other.
  *
+ * A pass, with the flags that are set:
+ *
+ *		resting --begin_pass--> begun --begin--> turns, active --no chunk left--> turns
+ *		   ^                      |                                            |
+ *		   |                      +------- no family in this pass -----+       |
+ *		   |                                                           v       v
+ *		   +--------------------- rest <--------------------------- the other children
+ *
  * Invariant: each member's list of the chunks that it has taken holds for its table
- * as if it were alone; a chunk is its turn's, and it has at most one turn.
+ * as if it were alone.  Each chunk is handed out in exactly one turn.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,13 +65,13 @@ struct CScanFamily
 	/* This pass over all of them */
 	CScanRegistration *reg;		/* NULL: there is none */
 	bool		active;			/* it hands out chunks */
-	bool		resting;		/* no pass is under way, */
-	bool		beginning;		/* or it is just being begun */
-	bool		begun;
-	bool		rescanned;
+	bool		turns;			/* members have turns; the other children follow */
+	bool		begun;			/* a pass has begun, this one or one before, and */
+	bool		resting;		/* none is under way, or */
+	bool		beginning;		/* members are just being told of it */
+	bool		rescanned;		/* this is not the first one */
 	CScanState **by_relid;		/* members that are announced, in that order */
 	int			nannounced;
-	bool		turns;			/* its members have turns; then the others */
 	CScanState *next;			/* whose turn is next, as is known already */
 	int			other;			/* PostgreSQL's choice, put off until then; or -1 */
 	int			resume;			/* where its choice goes on */

@@ -176,9 +176,27 @@ sql($node, 'ALTER SYSTEM RESET cscan.trace');
 $node->restart;
 wait_for_log(qr/trace "start.trace" has begun/);
 is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'a scan with a trace from the start');
+
+# A tablespace is a device.
+my $elsewhere = PostgreSQL::Test::Utils::tempdir();
+sql($node, "CREATE TABLESPACE elsewhere LOCATION '$elsewhere'");
+sql($node, 'CREATE TABLE w TABLESPACE elsewhere AS TABLE t');
+is(sql($node, "SELECT count(*), sum(i) FROM $_"), $right, "a scan of $_") foreach qw(w t u w);
 $node->restart;
 wait_for_abm($node);
 is_same('start.trace', 'from start to stop');
+{
+	my $trace = slurp_file("$data/start.trace");
+	my @devices;
+
+	# doc/trace.md: a header of 64 bytes, records of 32; kind 33 adds a space and has its device in bytes 20 to 23.
+	for (my $at = 64; $at + 32 <= length($trace); $at += 32)
+	{
+		my ($kind, $device) = unpack('C x19 l<', substr($trace, $at, 32));
+		push @devices, $device if $kind == 33;
+	}
+	is("@devices", '0 1 0 0 1', 'tables of one tablespace are on one device, those of another one on another');
+}
 
 ### It overwrites nothing
 
