@@ -110,7 +110,7 @@ EXPERIMENTS = {
     'oltp': Sweep("pgbench's own workload alone and beside scans",
                   {'alone': Oltp('alone', scans=0, variants=('postgres',)), 'beside': Oltp('beside four scans', variants=('postgres', 'relevance'))},
                   ('alone', 'beside')),
-    'partitions': Sweep('lineitem in one table, in 84 and in 1,500 partitions (fewer where the scale is below 1), and sub-partitioned; 1,500 partitions in memory', PARTITIONS, ('streams',)),
+    'partitions': Sweep('lineitem in one table, in 84 and 1,500 partitions, and sub-partitioned; 1,500 partitions in memory', PARTITIONS, ('streams',)),
     'load-rate': LoadRate('count(*) of a cold table without a limit, beside fio'),
     'fast10': Streams('ten FAST scans, started 1 s apart', FullScans('F' * 10)),
     'mix10': Streams('five FAST and five SLOW scans, started 1 s apart', FullScans('FS' * 5)),
