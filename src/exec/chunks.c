@@ -101,6 +101,12 @@ cscan_chunks_reset(CScanState *node)
 	}
 	node->plain = node->found = node->begun = node->finished = false;
 	node->next_block = node->end_block = 0;
+
+	/* Nor is it known any more what is to be read. */
+	MemoryContextReset(node->context);
+	node->pages = NULL;
+	node->nranges = 0;
+	node->span.first = node->span.end = 0;
 }
 
 /*

@@ -66,8 +66,8 @@ show_workers(const CScanState *node, ExplainState *es)
 
 /*
  * The table of which this one is read as a part, in one scan of all parts.  With
- * ANALYZE only if that is how it was: of all that the planner has marked one may be
- * left when the rest has been pruned.
+ * ANALYZE not if the Append has no family: all but one of those that the planner has
+ * marked may have been pruned before it began.
  */
 static void
 show_family(const CScanState *node, ExplainState *es)
@@ -78,7 +78,8 @@ show_family(const CScanState *node, ExplainState *es)
 		return;
 	name = get_rel_name(node->family_relid);
 	if (name)
-		ExplainPropertyText("CScan Family", quote_identifier(name), es);
+		ExplainPropertyText("CScan Family", es->format == EXPLAIN_FORMAT_TEXT ?
+							quote_identifier(name) : name, es);
 }
 
 void

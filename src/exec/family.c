@@ -278,6 +278,38 @@ is_shared(const CScanFamily *family)
 }
 
 /*
+ * Does pruning compare with nothing but constants and parameters?  To evaluate more
+ * might raise an error, where PostgreSQL would not because it never gets there.
+ */
+static bool
+prunes_by_values(const PartitionPruneState *state)
+{
+	for (int i = 0; i < state->num_partprunedata; i++)
+	{
+		const PartitionPruningData *data = state->partprunedata[i];
+
+		for (int k = 0; k < data->num_partrelprunedata; k++)
+		{
+			ListCell   *lc;
+
+			foreach(lc, data->partrelprunedata[k].exec_pruning_steps)
+			{
+				ListCell   *lce;
+
+				if (!IsA(lfirst(lc), PartitionPruneStepOp))
+					continue;
+				foreach(lce, ((PartitionPruneStepOp *) lfirst(lc))->exprs)
+				{
+					if (!IsA(lfirst(lce), Const) && !IsA(lfirst(lce), Param))
+						return false;
+				}
+			}
+		}
+	}
+	return true;
+}
+
+/*
  * Below a Gather: what run-time pruning leaves of the members, if that can be told.
  * PostgreSQL prunes when the Append begins.  The Gather has evaluated what it hands to
  * the workers by now, so the same comes out.
@@ -292,7 +324,7 @@ prune(CScanFamily *family)
 
 	bms_free(family->valid);
 	family->valid = NULL;
-	if (state == NULL || !state->do_exec_prune)
+	if (state == NULL || !state->do_exec_prune || !prunes_by_values(state))
 		return;
 	while ((param = bms_next_member(state->execparamids, param)) >= 0)
 	{

@@ -121,6 +121,7 @@ leave(CScanState *node, bool for_good)
 	bms_free(node->done);
 	node->done = NULL;
 	node->chunk_blocks = 0;
+	node->pages_room = MaxAllocHugeSize;
 	node->found = false;
 	node->begun = false;
 	node->alone = false;

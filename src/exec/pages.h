@@ -49,7 +49,8 @@ typedef struct CScanPages
 
 /*
  * Copy a bitmap's pages below nblocks, into the current memory context.  What does not
- * fit into so many bytes is read as a whole: runs of pages, short gaps included.
+ * fit into so many bytes is read as a whole: runs of pages, short gaps included.  Each
+ * run has 16 bytes all the same: a byte for each block of the table, at most.
  */
 extern CScanPages *cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks, Size room);
 

@@ -31,7 +31,7 @@
 typedef struct CScanRewrite
 {
 	Bitmapset  *first_rows_subplans;	/* plan ids (from 1) */
-	Bitmapset  *cte_subplans;	/* likewise: of WITH */
+	Bitmapset  *row_subplans;	/* likewise: that hand on rows as they come */
 	bool		locks_rows;		/* some node of the statement does, as they come */
 	CScanFamilies families;
 	int			in_order;		/* nodes above that lock rows as they come */
@@ -61,7 +61,10 @@ has_current_of(Node *node, void *context)
 	return expression_tree_walker(node, has_current_of, context);
 }
 
-/* Note the subplans that are run only until their first row, and those of WITH. */
+/*
+ * Note the subplans that are run only until their first row, and those whose rows come
+ * to whoever reads them as they come out of it: of WITH and of ARRAY().
+ */
 static bool
 look_at_subplans(Node *node, void *context)
 {
@@ -77,8 +80,8 @@ look_at_subplans(Node *node, void *context)
 			(subplan->subLinkType == ANY_SUBLINK && !subplan->useHashTable))
 			ctx->first_rows_subplans = bms_add_member(ctx->first_rows_subplans,
 													  subplan->plan_id);
-		else if (subplan->subLinkType == CTE_SUBLINK)
-			ctx->cte_subplans = bms_add_member(ctx->cte_subplans, subplan->plan_id);
+		else if (subplan->subLinkType == CTE_SUBLINK || subplan->subLinkType == ARRAY_SUBLINK)
+			ctx->row_subplans = bms_add_member(ctx->row_subplans, subplan->plan_id);
 	}
 	return expression_tree_walker(node, look_at_subplans, context);
 }
@@ -253,7 +256,7 @@ mark_family(Append *append, const CScanRewrite *ctx)
 	if (list_length(members) < 2)
 		return;
 
-	/* What the query names: the parent, or of UNION ALL its first table. */
+	/* What the query names: the parent, or of UNION ALL the first of these tables. */
 	relid = rt_fetch(((CustomScan *) linitial(members))->scan.scanrelid, rtable)->relid;
 	if (!bms_is_empty(append->apprelids))
 	{
@@ -324,8 +327,7 @@ rewrite_statement(PlannedStmt *stmt, bool first_rows, CScanRewrite *ctx)
 	stmt->planTree = rewrite_plan(stmt->planTree, first_rows, ctx);
 	foreach(lc, stmt->subplans)
 	{
-		/* The rows of WITH come to whoever reads them as they come out of it. */
-		bool		in_order = ctx->locks_rows && bms_is_member(plan_id, ctx->cte_subplans);
+		bool		in_order = ctx->locks_rows && bms_is_member(plan_id, ctx->row_subplans);
 
 		ctx->in_order += in_order;
 		lfirst(lc) = rewrite_plan(lfirst(lc),

@@ -45,8 +45,8 @@ nchunks_for(uint32 chunk_blocks, BlockNumber nblocks)
 }
 
 /*
- * The device that a tablespace is: its pace is known apart from that of others.  All
- * for which there is no number have the last one.
+ * The device that a tablespace is: its pace is known apart from that of others.  A
+ * number is never given back, and all for which there is none have the last one.
  */
 static uint32
 device_of(Oid tablespace)

@@ -32,6 +32,7 @@ SELECT * FROM cscan_why_not('INSERT INTO keys SELECT id FROM part');
 SELECT * FROM cscan_why_not('INSERT INTO keys SELECT id FROM part ON CONFLICT DO NOTHING');
 SELECT * FROM cscan_why_not('WITH c AS MATERIALIZED (SELECT id FROM part) SELECT count(*) FROM c');
 SELECT * FROM cscan_why_not('WITH c AS MATERIALIZED (SELECT id FROM part) UPDATE keys SET id = c.id FROM c WHERE keys.id = c.id') WHERE relation <> 'keys'::regclass;
+SELECT * FROM cscan_why_not('DELETE FROM keys USING unnest(ARRAY(SELECT id FROM part)) u WHERE keys.id = u') WHERE relation <> 'keys'::regclass;
 SELECT * FROM cscan_why_not('WITH c AS MATERIALIZED (SELECT id FROM part) SELECT 1 FROM keys JOIN c USING (id) FOR UPDATE OF keys') WHERE relation <> 'keys'::regclass;
 SELECT * FROM cscan_why_not('SELECT count(*) FROM (SELECT id FROM t UNION ALL SELECT id FROM s) u') ORDER BY relation::text;
 SELECT * FROM cscan_why_not('SELECT * FROM v') ORDER BY relation::text;

@@ -122,6 +122,13 @@ foreach my $kind (sort keys %kinds)
 	nothing_left($node, "$kind, explained", @tables);
 }
 
+sql($node, q(CREATE FUNCTION chunks_of(name text) RETURNS int LANGUAGE plpgsql AS $$
+	DECLARE plan jsonb;
+	BEGIN
+		EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT sum(i) FROM ' || name INTO plan;
+		RETURN jsonb_path_query_first(plan, 'strict $.**."CScan Chunks"');
+	END $$));
+
 # The chunks are smaller by the time that there is another place: some of a new one may have been read.
 foreach my $kind (sort keys %kinds)
 {
@@ -137,6 +144,7 @@ foreach my $kind (sort keys %kinds)
 	$gatekeeper->query('SELECT pg_advisory_unlock(2)');
 	$_->result foreach @keepers;
 	$_->quit foreach @keepers;
+	ok(poll($node, q(SELECT chunks_of('f_4') > pg_relation_size('f_4') / 8192 / 7)), "$kind: chunks are smaller now");
 	is(sql($node, 'SELECT count(*) FROM cscan_scans'), '0', "$kind: there are places");
 	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
 	is($s->result . $s->err, $right, "$kind: with other chunks all rows come, each once");
