@@ -210,9 +210,8 @@ BEGIN
 END $$;
 CREATE FUNCTION bitmaps(query text) RETURNS TABLE (workers int, cscans int, bitmaps bigint, nrows numeric) LANGUAGE plpgsql AS $$
 DECLARE
-    plan jsonb;
+    plan jsonb := plan_of(query);
 BEGIN
-    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT JSON) ' || query INTO plan;
     RETURN QUERY SELECT (jsonb_path_query_first(plan, 'strict $.**."Workers Planned"'))::int,
         (SELECT count(*)::int FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "CScan")')),
         (SELECT sum((n->>'Actual Loops')::numeric)::bigint FROM jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Bitmap Index Scan")') n),
