@@ -124,8 +124,8 @@ proven() {
     [[ $rc -ne 0 || $((ok + bad + skip)) -gt 0 ]] || bad=1
     if [[ $skip -gt 0 ]]; then grep -iE '^ok [0-9].*# *skip|\.\. skipped:' "$log"; fi
     if [[ $bad -gt 0 ]]; then
-        grep -aE -A8 '^not ok|# +Failed test' "$log" | head -n 100 >"$TMP/why.log" || :
-        show "$file" "$TMP/why.log" 100
+        sed -nE '/^not ok|# +Failed test/,/^ok /p' "$log" | head -n 150 >"$TMP/why.log" || :
+        show "$file" "$TMP/why.log" 150
         show "the end of it" "$log" 40
         tap_logs
     fi

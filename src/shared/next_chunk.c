@@ -254,7 +254,7 @@ must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
 	if (cscan_shared->abm_latch == NULL ||
-		cscan_pool.state->budget < reg->chunk_cost ||
+		cscan_pool.state->budget < scan->chunk_cost ||
 		cscan_pool_has_refused(&cscan_pool, reg->ticket.scan) ||
 		cscan_shared->abm_stuck == cscan_shared->abm_alive)
 		return true;

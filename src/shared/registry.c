@@ -126,8 +126,11 @@ make_place(void)
 
 /* Announce these tables; false if there is no room for one of them. */
 static bool
-announce(int scan, CScanTarget *targets, int ntargets, uint32 *chunk_blocks)
+announce(int scan, CScanTarget *targets, int ntargets)
 {
+	uint32	   *chunk_cost = &cscan_scans[scan].chunk_cost;
+
+	*chunk_cost = 0;
 	for (int i = 0; i < ntargets; i++)
 	{
 		int			table;
@@ -144,7 +147,7 @@ announce(int scan, CScanTarget *targets, int ntargets, uint32 *chunk_blocks)
 							targets[i].ranges, targets[i].nranges);
 		targets[i].nchunks = cscan_pool_count_wanted(&cscan_pool, scan, table);
 		targets[i].chunk_blocks = cscan_pool.spaces[table].chunk_blocks;
-		*chunk_blocks = Max(*chunk_blocks, cscan_pool.spaces[table].chunk_blocks);
+		*chunk_cost = Max(*chunk_cost, cscan_pool.spaces[table].chunk_blocks);
 		if (cscan_pool.spaces[table].chunk_blocks > cscan_pool.state->budget)
 			return false;
 	}
@@ -156,7 +159,7 @@ announce(int scan, CScanTarget *targets, int ntargets, uint32 *chunk_blocks)
  * have been read before only the views tell.
  */
 static void
-begin_scan(int scan, const CScanTarget *targets, int ntargets, uint32 chunk_blocks, uint64 now)
+begin_scan(int scan, const CScanTarget *targets, int ntargets, uint64 now)
 {
 	CScanScan  *s = &cscan_pool.scans[scan];
 	uint64		read_before = 0;
@@ -167,7 +170,7 @@ begin_scan(int scan, const CScanTarget *targets, int ntargets, uint32 chunk_bloc
 	cscan_scans[scan].announcing = false;
 	cscan_scans[scan].tables = ntargets;
 	cscan_scans[scan].chunks_done = 0;
-	cscan_scans[scan].chunks_total = s->nwanted + (uint32) (read_before / chunk_blocks);
+	cscan_scans[scan].chunks_total = s->nwanted + (uint32) (read_before / cscan_scans[scan].chunk_cost);
 	cscan_scans[scan].last_change = now;
 	cscan_shared->stats[s->policy].scans++;
 	cscan_shared->tables_changed = true;
@@ -220,7 +223,7 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	if (scan != CSCAN_NONE)
 	{
 		introduce(scan, relid, joinable);
-		if (!announce(scan, targets, ntargets, &reg->chunk_cost))
+		if (!announce(scan, targets, ntargets))
 		{
 			release = remove_scan(scan);
 			cscan_shared->tables_changed |= release;
@@ -235,7 +238,7 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 		cscan_registration_wake(latch);
 		return NULL;
 	}
-	begin_scan(scan, targets, ntargets, reg->chunk_cost, cscan_now());
+	begin_scan(scan, targets, ntargets, cscan_now());
 	cscan_pool_set_stalled(&cscan_pool, scan, joinable);
 	cscan_pool_set_warm(&cscan_pool, scan, warm);
 
@@ -299,7 +302,7 @@ cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets)
 		cscan_scans[scan].announcing = true;
 		cscan_pool_set_stalled(&cscan_pool, scan, false);
 		cscan_scans[scan].last_change = cscan_now();
-		again = announce(scan, targets, ntargets, &reg->chunk_cost);
+		again = announce(scan, targets, ntargets);
 	}
 	if (!again)
 	{
@@ -308,7 +311,7 @@ cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets)
 		cscan_unlock();
 		return false;
 	}
-	begin_scan(scan, targets, ntargets, reg->chunk_cost, cscan_now());
+	begin_scan(scan, targets, ntargets, cscan_now());
 	if (cscan_scans[scan].joinable)
 		cscan_pool_set_stalled(&cscan_pool, scan, true);
 	latch = cscan_registration_abm_to_wake();

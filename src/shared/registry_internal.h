@@ -19,7 +19,6 @@ struct CScanRegistration
 	ResourceOwner owner;
 	int			helper;			/* index in the pool, or CSCAN_NONE: it owns
 								 * the scan */
-	uint32		chunk_cost;		/* blocks in the largest of its chunks */
 	CScanTicket ticket;
 
 	/* Chunks that have been taken ahead, see next_chunk.c */

@@ -78,6 +78,7 @@ typedef struct CScanSharedScan
 								 * parent */
 	uint64		serial;			/* tells one use of this entry from the next */
 	uint32		chunks_total;	/* wanted at first */
+	uint32		chunk_cost;		/* blocks in the largest of its chunks */
 	uint32		tables;			/* that it reads of, in all */
 	bool		joinable;		/* other processes may read for it */
 	bool		announcing;		/* it has not told yet all that it wants, and keeps

@@ -517,6 +517,18 @@ my $next_disturbance = time + $seconds / 2;
 my $disturbances = 0;
 my $silent = time;
 my %busy;
+my $stuck = '';
+
+# What is to be seen from outside where nothing goes on.
+sub state_of
+{
+	my ($server) = @_;
+	return join "\n", map { "\n$_:\n" . sql($server, "SELECT * FROM $_") } (
+		'cscan_scans', 'cscan_chunks', 'cscan_relations', 'cscan_stat', "pg_settings WHERE name LIKE 'cscan.%' AND source <> 'default'",
+		"(SELECT pid, leader_pid, backend_type, state, now() - query_start AS since, wait_event_type, wait_event, query FROM pg_stat_activity) a",
+		'pg_locks WHERE NOT granted');
+}
+
 for (;;)
 {
 	my $over = time > $end || @wrong > 5;
@@ -551,13 +563,13 @@ for (;;)
 	last if $over && !grep { $_ } values %busy;
 	if (time > $silent + $CScanTest::limit + 30)
 	{
-		diag("nothing has ended for a long time:\n" . join("\n", map { $query_of{$_} } grep { $busy{$_} } (@checkers, @changers, $maintainer)));
+		$stuck = join("\n", map { $query_of{$_} } grep { $busy{$_} } (@checkers, @changers, $maintainer)) . state_of($node);
 		last;
 	}
 	usleep(1000) unless $moved;
 }
 
-ok(!(grep { $_ } values %busy), 'all queries have ended');
+is($stuck, '', 'all queries have ended');
 is(join("\n", @wrong), '', "each query gives the same rows with and without CScan (seed $seed)");
 note("$checks checks, $retries of them tried in vain; $changes changes, $maintenances times maintained, $disturbances disturbances");
 cmp_ok($checks, '>', 2 * $seconds, 'there were enough of them');

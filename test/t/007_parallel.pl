@@ -139,6 +139,32 @@ foreach my $policy (@policies)
 	$s->quit;
 }
 
+### The pool is gone
+
+# A pool that has no room for one chunk of the scan loads nothing more, and its processes know: nobody waits.
+foreach my $leader ('on', 'off')
+{
+	my $s = parallel_session("no pool, the leader's part $leader", 'relevance');
+	my $taking_part = $leader eq 'on' ? 3 : 2;
+
+	$s->query("SET parallel_leader_participation = $leader");
+	$gatekeeper->query('SELECT pg_advisory_lock(1)');
+	$s->send(par_gated('t', 1));
+	ok(waiting_are($taking_part), "$s->{name}: in the middle");
+	sql($node, 'ALTER SYSTEM SET cscan.buffer_share = 0');
+	$node->reload;
+	ok(poll($node, 'SELECT count(*) FROM cscan_chunks', '0'), "$s->{name}: the pool is emptied");
+	my $waits = stat_sum($node, 'waits');
+	gate_opens();
+	is($s->result . $s->err, $right, "$s->{name}: right");
+	is(stat_sum($node, 'waits'), $waits, "$s->{name}: and no process waited for a chunk");
+	sql($node, 'ALTER SYSTEM RESET cscan.buffer_share');
+	$node->reload;
+	ok(poll($node, 'SHOW cscan.buffer_share', '0.5'), "$s->{name}: a pool again");
+	nothing_left($node, $s->{name}, 't');
+	$s->quit;
+}
+
 ### Somebody goes in the middle
 
 # WAY: "held", where all of them wait at a gate, or "moving".
