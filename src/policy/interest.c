@@ -261,6 +261,7 @@ CScanPieces
 cscan_pool_pieces_wanted(const CScanPool *pool, uint32_t chunk)
 {
 	const CScanSpace *p = cscan_pool_space_of(pool, chunk);
+	CScanRange	whole = {0, cscan_space_cost(p, chunk)};
 	CScanPieces pieces = {{0}};
 
 	CSCAN_SET_EACH(i, cscan_space_scans(pool, pool->space_of[chunk]), cscan_scan_words(pool))
@@ -272,6 +273,10 @@ cscan_pool_pieces_wanted(const CScanPool *pool, uint32_t chunk)
 			continue;
 		while (next_within(pool, i, chunk, &next, &within))
 			cscan_space_add_pieces(p, within, &pieces);
+
+		/* Mostly the first scan wants all of it. */
+		if (whole.end > 0 && cscan_space_has_pieces(p, whole, &pieces))
+			break;
 	}
 	return pieces;
 }
