@@ -21,6 +21,8 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cscan_scans_srf'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
+COMMENT ON FUNCTION cscan_scans() IS 'rows of the view cscan_scans';
+
 CREATE VIEW cscan_scans AS SELECT * FROM cscan_scans();
 COMMENT ON VIEW cscan_scans IS 'registered cooperative scans';
 
@@ -31,6 +33,8 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cscan_chunks_srf'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
+COMMENT ON FUNCTION cscan_chunks() IS 'rows of the view cscan_chunks';
+
 CREATE VIEW cscan_chunks AS SELECT * FROM cscan_chunks();
 COMMENT ON VIEW cscan_chunks IS 'chunks that the Active Buffer Manager holds';
 
@@ -40,6 +44,8 @@ CREATE FUNCTION cscan_relations(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cscan_relations_srf'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION cscan_relations() IS 'rows of the view cscan_relations';
 
 CREATE VIEW cscan_relations AS SELECT * FROM cscan_relations();
 COMMENT ON VIEW cscan_relations IS 'tables that are being scanned cooperatively';
@@ -53,6 +59,8 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cscan_stat_srf'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
+COMMENT ON FUNCTION cscan_stat() IS 'rows of the view cscan_stat';
+
 CREATE VIEW cscan_stat AS SELECT * FROM cscan_stat();
 COMMENT ON VIEW cscan_stat IS 'totals of each policy since the last reset; wait_time in milliseconds';
 
@@ -63,6 +71,8 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cscan_stat_scheduler_srf'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
+COMMENT ON FUNCTION cscan_stat_scheduler() IS 'rows of the view cscan_stat_scheduler';
+
 CREATE VIEW cscan_stat_scheduler AS SELECT * FROM cscan_stat_scheduler();
 COMMENT ON VIEW cscan_stat_scheduler IS 'the scheduler''s lock since the last reset; times in milliseconds';
 
@@ -71,11 +81,13 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'cscan_stat_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
+COMMENT ON FUNCTION cscan_stat_reset() IS 'sets the counters of cscan_stat and cscan_stat_scheduler back to zero';
 REVOKE ALL ON FUNCTION cscan_stat_reset() FROM PUBLIC;
 
-CREATE FUNCTION cscan_why_not(query text)
+CREATE FUNCTION cscan_why_not(query text DEFAULT NULL)
 RETURNS TABLE (relation regclass, is_cscan boolean, reason text, family regclass)
 AS 'MODULE_PATHNAME', 'cscan_why_not'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION cscan_why_not(text) IS 'whether a query''s scans are cooperative, or else why not';
 
 GRANT SELECT ON cscan_scans, cscan_chunks, cscan_relations, cscan_stat, cscan_stat_scheduler TO PUBLIC;

@@ -111,7 +111,7 @@ static void
 define_session_settings(void)
 {
 	DefineCustomBoolVariable("cscan.enabled",
-							 "Lets cooperative scans take the place of sequential and bitmap scans.",
+							 "Lets cooperative scans replace sequential and bitmap scans.",
 							 NULL,
 							 &cscan_enabled,
 							 true,
@@ -119,7 +119,7 @@ define_session_settings(void)
 							 GUC_EXPLAIN,
 							 NULL, assign_enabled, NULL);
 	DefineCustomEnumVariable("cscan.policy",
-							 "Selects how this session's cooperative scans are scheduled.",
+							 "Selects the policy that schedules this session's cooperative scans.",
 							 NULL,
 							 &cscan_policy,
 							 CSCAN_POLICY_RELEVANCE,
@@ -128,24 +128,24 @@ define_session_settings(void)
 							 GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.min_table_size",
-							"Tables must be larger than this to be scanned cooperatively.",
-							"-1 stands for a quarter of shared_buffers, 0 for every table.",
+							"Sets the size above which a table is scanned cooperatively.",
+							"-1 stands for a quarter of shared_buffers. 0 admits every table.",
 							&cscan_min_table_size,
 							-1, -1, INT_MAX,
 							PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN,
 							NULL, assign_min_table_size, NULL);
 	DefineCustomRealVariable("cscan.page_cost",
-							 "Sets the planner's estimate of the cost of a page that a cooperative scan reads, in units of seq_page_cost.",
-							 "1 makes cooperative scans cost as much as PostgreSQL's sequential scans.",
+							 "Sets the planner's estimate of the cost of a page read by a cooperative scan.",
+							 "The unit is seq_page_cost.",
 							 &cscan_page_cost,
 							 0.5, 0.0, 10.0,
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.time_slice",
-							"Sets the CPU time slice that a process with a cooperative scan asks the kernel for.",
-							"With longer ones those who wake up get the CPU sooner. 0 leaves it as it is; only Linux 6.12 and later do it.",
+							"Sets the time slice requested from Linux during a cooperative scan.",
+							"Long slices let waking processes run sooner. 0 requests none.",
 							&cscan_time_slice,
 							10, 0, 100,
 							PGC_USERSET,
@@ -157,15 +157,15 @@ static void
 define_server_settings(void)
 {
 	DefineCustomIntVariable("cscan.chunk_size",
-							"Sets the size of a chunk, the unit of scheduling and of I/O.",
-							"The chunks of a small pool are smaller, those of a very large table larger.",
+							"Sets the size of a chunk, the unit of scheduling and I/O.",
+							"A small pool has smaller chunks, a very large table larger ones.",
 							&cscan_chunk_size,
 							4096, 64, 262144,
 							PGC_POSTMASTER,
 							GUC_UNIT_KB,
 							NULL, NULL, NULL);
 	DefineCustomRealVariable("cscan.buffer_share",
-							 "Sets the share of shared_buffers that may hold chunks.",
+							 "Sets the share of shared_buffers that may hold pinned chunks.",
 							 "0 turns cooperative scans off.",
 							 &cscan_buffer_share,
 							 0.5, 0.0, 0.75,
@@ -173,9 +173,8 @@ define_server_settings(void)
 							 0,
 							 NULL, NULL, NULL);
 	DefineCustomEnumVariable("cscan.drop_behind",
-							 "Lets the operating system forget what chunks were read from it.",
-							 "A chunk that it had in its cache before stays there; "
-							 "\"auto\" leaves others there too as long as there is room.",
+							 "Selects which chunks stay in the operating system's page cache.",
+							 NULL,
 							 &cscan_drop_behind,
 							 DEFAULT_DROP_BEHIND,
 							 drop_behind_options,
@@ -183,15 +182,15 @@ define_server_settings(void)
 							 0,
 							 check_drop_behind, NULL, NULL);
 	DefineCustomIntVariable("cscan.max_scans",
-							"Sets how many cooperative scans can be registered at one time.",
-							"A further scan takes the place of one that is idle, or runs as a plain scan.",
+							"Sets the number of cooperative scans that can be registered at one time.",
+							"A further scan takes the place of an idle one, or runs as a plain scan.",
 							&cscan_max_scans,
 							128, 1, 10000,
 							PGC_POSTMASTER,
 							0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.max_tables",
-							"Sets how many tables can be scanned cooperatively at one time.",
+							"Sets the number of tables that can be scanned cooperatively at one time.",
 							"Each partition counts. A query that would need more runs as plain scans.",
 							&cscan_max_tables,
 							8192, 16, 1048576,
@@ -199,7 +198,7 @@ define_server_settings(void)
 							0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.debug_take_ahead",
-							"Sets how many chunks a scan takes at once at least, where it finds them in memory, for tests.",
+							"Sets the least number of chunks in memory that a scan takes at once.",
 							NULL,
 							&cscan_debug_take_ahead,
 							1, 1, CSCAN_MAX_AHEAD,
@@ -207,7 +206,7 @@ define_server_settings(void)
 							GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);
 	DefineCustomBoolVariable("cscan.debug_small_scans",
-							 "Registers scans of a single chunk, too, and from their first page on, for tests.",
+							 "Registers scans of a single chunk, and every scan from its first page on.",
 							 NULL,
 							 &cscan_debug_small_scans,
 							 false,

@@ -170,7 +170,7 @@ void
 cscan_fault_init(void)
 {
 	DefineCustomStringVariable("cscan.debug_fault",
-							   "Makes something go wrong in the middle of a scan, for tests.",
+							   "Makes a scan or the ABM fail at a named step.",
 							   NULL,
 							   &debug_fault,
 							   "",

@@ -300,8 +300,8 @@ void
 cscan_trace_file_define_setting(void)
 {
 	DefineCustomStringVariable("cscan.trace",
-							   "Names a new file that what is decided is recorded in.",
-							   "The file is made in the data directory; an empty name ends the trace.",
+							   "Names a new file in the data directory for a trace of the scheduler's decisions.",
+							   "An empty name ends the trace.",
 							   &trace_file,
 							   "",
 							   PGC_SIGHUP,

@@ -3,10 +3,10 @@
  * eligible.c
  *		Which tables are scanned cooperatively.
  *
- *		why_not			of a table whose family has so many blocks
  *		decide			while a statement is being planned
  *		in				of a finished statement
- *		why_not_in		and if not, why
+ *		why_not			and if not, why
+ *		switched_off	why no table is, if that is so
  *
  * The reasons are in the order in which a user would want to hear them: what
  * is switched off, what can never be, what is only too small.
@@ -35,29 +35,26 @@
 #include "catalog/pg_am.h"
 #include "common/hashfn.h"
 #include "parser/parsetree.h"
+#include "utils/builtins.h"
 
 #include "cscan.h"
 #include "planner/planner.h"
 
-static bool
-large_enough(Relation rel, double family)
+/* What keeps a table from being scanned cooperatively */
+typedef enum CScanObstacle
 {
-	double		least;
-
-	if (cscan_min_table_size == 0)
-		return true;
-	least = cscan_min_table_size < 0 ? NBuffers / 4 : cscan_min_table_size / (BLCKSZ / 1024.0);
-
-	/* To ask for the size of each of a thousand partitions takes long. */
-	return family > least || RelationGetNumberOfBlocks(rel) > least;
-}
+	CSCAN_NO_OBSTACLE,
+	CSCAN_SWITCHED_OFF,			/* whatever the table; see switched_off() */
+	CSCAN_NO_TABLE,
+	CSCAN_TEMPORARY,
+	CSCAN_SYSTEM_CATALOG,
+	CSCAN_NOT_HEAP,
+	CSCAN_TOO_SMALL
+} CScanObstacle;
 
 const char *
-cscan_planner_why_not(Oid relid, double family)
+cscan_planner_switched_off(void)
 {
-	const char *reason = NULL;
-	Relation	rel;
-
 	if (!cscan_preloaded)
 		return "cscan is not loaded by shared_preload_libraries";
 	if (!cscan_enabled)
@@ -66,21 +63,72 @@ cscan_planner_why_not(Oid relid, double family)
 		return "cscan.buffer_share is 0";
 	if (!synchronize_seqscans)
 		return "synchronize_seqscans is off: rows are wanted in physical order";
+	return NULL;
+}
 
-	rel = table_open(relid, NoLock);
+/* In blocks; a table must be larger. */
+static double
+min_table_blocks(void)
+{
+	return cscan_min_table_size < 0 ? NBuffers / 4 : cscan_min_table_size / (BLCKSZ / 1024.0);
+}
+
+static bool
+large_enough(Relation rel, double family)
+{
+	/* To ask for the size of each of a thousand partitions takes long. */
+	return cscan_min_table_size == 0 || family > min_table_blocks() ||
+		RelationGetNumberOfBlocks(rel) > min_table_blocks();
+}
+
+/* Of a table that is locked, whose family has so many blocks */
+static CScanObstacle
+obstacle_of(Relation rel, double family)
+{
 	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_MATVIEW)
-		reason = "it is neither a table nor a materialized view";
-	else if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		reason = "it is a temporary table";
-	else if (IsCatalogRelation(rel) || relid < FirstNormalObjectId)
-		reason = "it is a system catalog";
-	else if (rel->rd_rel->relam != HEAP_TABLE_AM_OID)
-		reason = "its access method is not heap";
-	else if (!large_enough(rel, family))
-		reason = family > 0 ? "it and the rest of its family are not larger than cscan.min_table_size" :
-			"it is not larger than cscan.min_table_size";
+		return CSCAN_NO_TABLE;
+	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return CSCAN_TEMPORARY;
+	if (IsCatalogRelation(rel) || RelationGetRelid(rel) < FirstNormalObjectId)
+		return CSCAN_SYSTEM_CATALOG;
+	if (rel->rd_rel->relam != HEAP_TABLE_AM_OID)
+		return CSCAN_NOT_HEAP;
+	return large_enough(rel, family) ? CSCAN_NO_OBSTACLE : CSCAN_TOO_SMALL;
+}
+
+static CScanObstacle
+obstacle(Oid relid, double family)
+{
+	CScanObstacle result;
+	Relation	rel;
+
+	if (cscan_planner_switched_off())
+		return CSCAN_SWITCHED_OFF;
+	rel = table_open(relid, NoLock);
+	result = obstacle_of(rel, family);
 	table_close(rel, NoLock);
-	return reason;
+	return result;
+}
+
+static char *
+pretty_size(double blocks)
+{
+	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum((int64) (blocks * BLCKSZ))));
+}
+
+static const char *
+too_small(Oid relid, double family)
+{
+	Relation	rel = table_open(relid, NoLock);
+	char	   *size = pretty_size(RelationGetNumberOfBlocks(rel));
+	const char *least = pretty_size(min_table_blocks());
+	const char *origin = cscan_min_table_size < 0 ? ", a quarter of shared_buffers" : "";
+
+	table_close(rel, NoLock);
+	if (family > 0)
+		return psprintf("it has %s and its family %s, not more than cscan.min_table_size (%s%s)",
+						size, pretty_size(family), least, origin);
+	return psprintf("it has %s, not more than cscan.min_table_size (%s%s)", size, least, origin);
 }
 
 /* ------------------------------------------------------------------
@@ -148,7 +196,7 @@ bool
 cscan_eligible_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
 	double		pages = family_pages(root, rel->relid);
-	bool		eligible = cscan_planner_why_not(relid, pages) == NULL;
+	bool		eligible = obstacle(relid, pages) == CSCAN_NO_OBSTACLE;
 	CScanDecision *decision;
 	bool		found;
 
@@ -235,11 +283,33 @@ family_blocks(CScanFamilies *families, Index rti)
 	return family->blocks;
 }
 
-const char *
-cscan_planner_why_not_in(CScanFamilies *families, Index rti)
+static CScanObstacle
+obstacle_in(CScanFamilies *families, Index rti)
 {
-	return cscan_planner_why_not(rt_fetch(rti, families->stmt->rtable)->relid,
-								 family_blocks(families, rti));
+	return obstacle(rt_fetch(rti, families->stmt->rtable)->relid, family_blocks(families, rti));
+}
+
+const char *
+cscan_planner_why_not(CScanFamilies *families, Index rti)
+{
+	switch (obstacle_in(families, rti))
+	{
+		case CSCAN_NO_OBSTACLE:
+			return NULL;
+		case CSCAN_SWITCHED_OFF:
+			return cscan_planner_switched_off();
+		case CSCAN_NO_TABLE:
+			return "it is neither a table nor a materialized view";
+		case CSCAN_TEMPORARY:
+			return "it is a temporary table";
+		case CSCAN_SYSTEM_CATALOG:
+			return "it is a system catalog";
+		case CSCAN_NOT_HEAP:
+			return "its access method is not heap";
+		case CSCAN_TOO_SMALL:
+			return too_small(rt_fetch(rti, families->stmt->rtable)->relid, family_blocks(families, rti));
+	}
+	return NULL;
 }
 
 bool
@@ -254,5 +324,5 @@ cscan_eligible_in(CScanFamilies *families, Index rti)
 		if (decision && !decision->otherwise)
 			return decision->eligible;
 	}
-	return cscan_planner_why_not_in(families, rti) == NULL;
+	return obstacle_in(families, rti) == CSCAN_NO_OBSTACLE;
 }

@@ -84,13 +84,8 @@ extern bool cscan_planner_is_marked(const Plan *plan);
 extern bool cscan_planner_may_change(Node *quals);
 extern bool cscan_planner_bitmap_may_change(Plan *plan);
 
-/*
- * eligible.c: why scans of this relation would not be CScans, as a phrase for
- * people; NULL if they would be.  With partitions and other inheritance
- * children what counts is the size of all those of the family that the query
- * reads, in blocks (0: it has none).
- */
-extern const char *cscan_planner_why_not(Oid relid, double family);
+/* eligible.c: why there are no CScans at all, as a phrase for people; or NULL. */
+extern const char *cscan_planner_switched_off(void);
 
 /*
  * May scans of this table become CScans, in the statement that is being planned?  A
@@ -110,7 +105,11 @@ typedef struct CScanFamilies
 /* The same for a table of a finished statement */
 extern bool cscan_eligible_in(CScanFamilies *families, Index rti);
 
-/* and as cscan_planner_why_not(), with the reason. */
-extern const char *cscan_planner_why_not_in(CScanFamilies *families, Index rti);
+/*
+ * Why scans of this table would not be CScans, as a phrase for people; NULL if they
+ * would be.  Of partitions and other inheritance children the size of all those
+ * counts that the query reads.
+ */
+extern const char *cscan_planner_why_not(CScanFamilies *families, Index rti);
 
 #endif							/* CSCAN_PLANNER_H */

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * why_not.c
- *		cscan_why_not(query): plans a query and says, for each table that it
+ *		cscan_why_not(query) plans a query and says, for each table that it
  *		scans, whether that is a CScan and, if not, why; and with which others it
- *		is announced.  Executes nothing.
+ *		is announced.  It executes nothing.  Without a query it says whether there
+ *		can be CScans at all.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +20,7 @@
 
 #include "cscan.h"
 #include "planner/planner.h"
+#include "shared/shared.h"
 
 PG_FUNCTION_INFO_V1(cscan_why_not);
 
@@ -31,7 +33,7 @@ typedef struct CScanVisit
 static const char *
 reason_for(CScanFamilies *families, const Plan *plan)
 {
-	const char *reason = cscan_planner_why_not_in(families, ((const Scan *) plan)->scanrelid);
+	const char *reason = cscan_planner_why_not(families, ((const Scan *) plan)->scanrelid);
 
 	switch (nodeTag(plan))
 	{
@@ -106,18 +108,45 @@ visit(Plan *plan, void *arg)
 	tuplestore_putvalues(v->rsinfo->setResult, v->rsinfo->setDesc, values, nulls);
 }
 
+/* One row, about no table. */
+static void
+explain_server(ReturnSetInfo *rsinfo)
+{
+	const char *reason = cscan_planner_switched_off();
+	Datum		values[4] = {0};
+	bool		nulls[4] = {true, false, true, true};
+
+	/* An unlocked look: it may come or go at any time. */
+	if (!reason && cscan_shared->abm_latch == NULL)
+		reason = "the Active Buffer Manager is not running: scans read for themselves";
+	values[1] = BoolGetDatum(reason == NULL);
+	if (reason)
+	{
+		values[2] = CStringGetTextDatum(reason);
+		nulls[2] = false;
+	}
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
 Datum
 cscan_why_not(PG_FUNCTION_ARGS)
 {
-	char	   *string = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char	   *string;
 	List	   *raw;
 	ListCell   *lc;
 	CScanVisit	v;
 
+	if (PG_ARGISNULL(0))
+	{
+		InitMaterializedSRF(fcinfo, 0);
+		explain_server((ReturnSetInfo *) fcinfo->resultinfo);
+		return (Datum) 0;
+	}
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	v.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
+	string = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	raw = pg_parse_query(string);
 	if (list_length(raw) != 1)
 		ereport(ERROR,

@@ -80,7 +80,16 @@ SELECT * FROM cscan_why_not('DECLARE c CURSOR FOR SELECT * FROM t');
 SELECT * FROM cscan_why_not('CREATE TABLE x AS SELECT * FROM t');
 SELECT * FROM cscan_why_not('DROP TABLE t');
 SELECT * FROM cscan_why_not('VACUUM');
+
+-- Of no query: are there CScans at all?
+SELECT * FROM cscan_why_not();
 SELECT * FROM cscan_why_not(NULL);
+SET cscan.enabled = off;
+SELECT * FROM cscan_why_not();
+RESET cscan.enabled;
+SET synchronize_seqscans = off;
+SELECT * FROM cscan_why_not();
+RESET synchronize_seqscans;
 
 -- Only of tables that the caller may read
 CREATE ROLE regress_cscan_nobody;

@@ -37,6 +37,9 @@ foreach my $use ('SELECT * FROM cscan_scans', 'SELECT * FROM cscan_chunks',
 		"without preload: $use");
 }
 
+is(sql($node, 'SELECT is_cscan, reason FROM cscan_why_not()'),
+	'f|cscan is not loaded by shared_preload_libraries', 'cscan_why_not without a query says so, too');
+
 make_table($node, 't', $rows);
 unlike(sql($node, 'EXPLAIN SELECT * FROM t'), qr/CScan/, 'without preload the plan is plain');
 unlike(sql($node, q(LOAD 'cscan'; SET cscan.policy = elevator; EXPLAIN SELECT * FROM t)), qr/CScan/,

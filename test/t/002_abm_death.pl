@@ -69,6 +69,17 @@ isnt($next, $abm, 'there is another ABM');
 nothing_left($node, 'after the ABM was terminated', 't');
 serves('after the ABM was terminated');
 
+### While none comes to stay
+
+set_conf($node, 'cscan.debug_fault' => "'abm-start error'");
+sql($node, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'cscan abm'");
+ok(poll($node, 'SELECT is_cscan, reason FROM cscan_why_not()',
+	'f|the Active Buffer Manager is not running: scans read for themselves'), 'cscan_why_not says that there is no ABM');
+is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'the result is right');
+sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+$node->reload;
+ok(poll($node, 'SELECT is_cscan, reason FROM cscan_why_not()', 't|'), 'and then that there is one again');
+
 lockable($node, 'after that', 't');
 sql($node, q(CREATE TABLE gone AS TABLE t));
 $abm = wait_for_abm($node);

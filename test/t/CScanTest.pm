@@ -323,15 +323,15 @@ sub CScanTest::session
 		name => $how{name} || 'session',
 	}, 'CScanTest::Session';
 	my $db = $how{db} || 'postgres';
-	my @command = ($node->installed_command('psql'), '-XAtq', '-d', $node->connstr($db),
+	my @command = ($node->installed_command('psql'), $how{aligned} ? '-X' : '-XAtq', '-d', $node->connstr($db),
 		'-v', 'ON_ERROR_STOP=0', '-f', '-');
 
 	local $ENV{PGOPTIONS} = $how{options} if $how{options};
 	$self->{run} = IPC::Run::start(\@command, '<', \$self->{in}, '>', \$self->{out},
 		'2>', \$self->{err});
 	$self->query("SET cscan.policy = $how{policy}") if $how{policy};
-	$self->{pid} = $self->query('SELECT pg_backend_pid()');
-	die "$self->{name} could not connect: $self->{err}\n" unless $self->{pid} =~ /^\d+$/;
+	($self->{pid}) = $self->query('SELECT pg_backend_pid()') =~ /^\s*(\d+)$/m;
+	die "$self->{name} could not connect: $self->{err}\n" unless $self->{pid};
 	return $self;
 }
 
