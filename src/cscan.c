@@ -198,7 +198,7 @@ define_server_settings(void)
 							0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.debug_take_ahead",
-							"Sets the least number of chunks in memory that a scan takes at once.",
+							"Sets the minimum number of resident chunks that a scan takes at once.",
 							NULL,
 							&cscan_debug_take_ahead,
 							1, 1, CSCAN_MAX_AHEAD,
