@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * bitmap.c
- *		The bitmap-driven CScan: its child resolves index conditions to a bitmap
- *		of pages, and only these are read, in whatever order their chunks come.
+ *		The bitmap-driven CScan.  Its child resolves index conditions to a
+ *		bitmap of pages, and only these pages are read, in any order.
  *
- * The index has done its part before the first page of the table is read
- * (the resolve step of Section 3.3 of "Reordering Query Execution in
- * Tertiary Memory Databases").  As in PostgreSQL's own bitmap heap scan a tuple
- * of which the bitmap knows is found through its HOT chain, and where it
- * knows only the page the index condition is checked again.
+ * The index has done its part before the first page of the table is read (the
+ * resolve step of Section 3.3 of "Reordering Query Execution in Tertiary
+ * Memory Databases").  As in PostgreSQL's bitmap heap scan, a tuple listed in
+ * the bitmap is found through its HOT chain.  If the bitmap knows only the
+ * page, the index condition is checked again.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 #include "exec/exec.h"
 #include "fault.h"
 
-/* Run the child and copy its bitmap; what cannot be in the table is left out. */
+/* Run the child and copy its bitmap, without pages beyond the table's end. */
 void
 cscan_bitmap_resolve(CScanState *node)
 {
@@ -34,7 +34,7 @@ cscan_bitmap_resolve(CScanState *node)
 		elog(ERROR, "unrecognized result from subplan");
 	CSCAN_FAULT(CSCAN_FAULT_BITMAP);
 
-	/* Only now: all that the index knows of must be among these blocks. */
+	/* Count blocks only now, so that they include all that the index lists. */
 	node->nblocks = RelationGetNumberOfBlocks(node->css.ss.ss_currentRelation);
 	old = MemoryContextSwitchTo(node->context);
 	node->pages = cscan_pages_copy(bitmap, node->nblocks, node->pages_room);
@@ -42,7 +42,7 @@ cscan_bitmap_resolve(CScanState *node)
 	tbm_free(bitmap);
 }
 
-/* The tuples that the bitmap knows of, each by the head of its HOT chain. */
+/* Find the listed tuples that are visible, each through its HOT chain. */
 static int
 find_listed(HeapScanDesc heap, const CScanPages *pages, const CScanPage *page)
 {
@@ -63,7 +63,7 @@ find_listed(HeapScanDesc heap, const CScanPages *pages, const CScanPage *page)
 	return n;
 }
 
-/* All visible tuples of a page. */
+/* Find all visible tuples of a page. */
 static int
 find_all(HeapScanDesc heap)
 {
@@ -98,8 +98,8 @@ find_all(HeapScanDesc heap)
 }
 
 /*
- * Bring the tuples of a page that the bitmap asks for, and that are visible,
- * into the scan descriptor.
+ * Bring the visible tuples of a page that the bitmap asks for into the scan
+ * descriptor.
  */
 void
 cscan_bitmap_get_page(CScanState *node, BlockNumber block)
@@ -123,8 +123,8 @@ cscan_bitmap_get_page(CScanState *node, BlockNumber block)
 }
 
 /*
- * The next block of the chunk being read that is in the bitmap; its entry is
- * node->entry.
+ * Get the next block of the current chunk that is in the bitmap.  node->entry
+ * is its entry.
  */
 bool
 cscan_bitmap_next_block(CScanState *node, BlockNumber *block)
@@ -147,9 +147,9 @@ cscan_bitmap_next_block(CScanState *node, BlockNumber *block)
 }
 
 /*
- * The scan reads this chunk itself: tell the kernel of pages that come soon, as
- * far as effective_io_concurrency allows.  Those that follow one another it
- * reads ahead by itself.
+ * The scan reads this chunk itself: announce the next pages to the kernel, as
+ * far as effective_io_concurrency allows.  The kernel reads ahead of
+ * consecutive pages without advice.
  */
 void
 cscan_bitmap_prefetch(CScanState *node)

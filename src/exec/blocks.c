@@ -7,15 +7,15 @@
  *						or a range of TIDs
  *		head			where the head of a scan that may stop early ends
  *		register		announce the ranges behind the head
- *		register_rest	announce once more what is left of them
+ *		register_rest	announce what is left of them anew
  *		leave			give the registration back
  *
- * A process alone and the leader of a parallel scan begin in the same way: both
- * chunks.c, parallel.c and family.c build on this.
+ * chunks.c, parallel.c and family.c build on this: a single process and the
+ * leader of a parallel scan begin in the same way.
  *
  * Invariant: no block is announced that the scan has read before in the same
- * pass.  The ranges begin behind the head, and after a loss they leave out the
- * chunks that have been taken.
+ * pass.  The ranges begin behind the head.  After a lost place they leave out
+ * the chunks that have been taken.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@
 
 #include "exec/exec.h"
 
-/* Find out what of the table is to be read, in the node's own context. */
+/* Find the ranges of blocks to be read, in the node's own context. */
 void
 cscan_blocks_find(CScanState *node)
 {
@@ -52,7 +52,7 @@ cscan_blocks_find(CScanState *node)
 	{
 		CScanRange	range = {0, 0};
 
-		/* What is written behind these blocks must meet the predicate lock. */
+		/* Rows added behind these blocks must meet the predicate lock. */
 		PredicateLockRelation(ss->ss_currentRelation, ss->ps.state->es_snapshot);
 		node->nblocks = RelationGetNumberOfBlocks(ss->ss_currentRelation);
 		range.end = node->nblocks;
@@ -79,7 +79,10 @@ cscan_blocks_find(CScanState *node)
 	node->found = true;
 }
 
-/* Where the head ends: it has a chunk's worth of blocks. */
+/*
+ * Returns the block at which the head ends.  The head has one chunk's worth of
+ * blocks.
+ */
 BlockNumber
 cscan_blocks_head(const CScanState *node)
 {
@@ -102,7 +105,7 @@ cscan_blocks_leave(CScanState *node)
 	node->reg = NULL;
 }
 
-/* The ranges from "head" on, as the registry wants them. */
+/* Returns the ranges behind the head as the registry takes them. */
 CScanTarget
 cscan_blocks_target(CScanState *node)
 {
@@ -124,17 +127,17 @@ cscan_blocks_target(CScanState *node)
 	return target;
 }
 
-/* Register them, if possible. */
+/* Register the ranges, if possible. */
 void
 cscan_blocks_register(CScanState *node, bool joinable)
 {
 	CScanTarget target = cscan_blocks_target(node);
 
-	/* It may have been registered since the last pass. */
+	/* The scan may have been registered since the last pass. */
 	if (node->reg && (node->nranges == 0 || !cscan_registry_again(node->reg, &target, 1)))
 		cscan_blocks_leave(node);
 
-	/* The plan may be older than the wish for physical order. */
+	/* synchronize_seqscans may have been turned off since planning. */
 	if (node->reg == NULL && synchronize_seqscans && node->nranges > 0)
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
 											node->policy, joinable);
@@ -142,7 +145,7 @@ cscan_blocks_register(CScanState *node, bool joinable)
 		node->counts.chunks += target.nchunks;
 }
 
-/* Of the ranges keep what the scan has not taken yet. */
+/* Reduce the ranges to what the scan has not taken yet. */
 void
 cscan_blocks_keep_rest(CScanState *node)
 {
@@ -183,8 +186,8 @@ cscan_blocks_keep_rest(CScanState *node)
 }
 
 /*
- * Are the chunks as they were?  Of larger or shifted ones some blocks may have been
- * read already.
+ * Are the target's chunks as large as before?  Blocks of larger or shifted
+ * chunks may have been read already.
  */
 bool
 cscan_blocks_same_chunks(const CScanState *node, const CScanTarget *target)
@@ -193,8 +196,8 @@ cscan_blocks_same_chunks(const CScanState *node, const CScanTarget *target)
 }
 
 /*
- * While it was stalled the scan has lost its place to another one.  Register
- * anew what is left; where that cannot be, this process reads it in order.
+ * The scan lost its place to another one while it was stalled.  Register what
+ * is left.  If that is not possible, this process reads it in block order.
  */
 void
 cscan_blocks_register_rest(CScanState *node)

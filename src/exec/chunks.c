@@ -6,14 +6,14 @@
  *		begin			the first fetch of a process alone
  *		next			go on to the next chunk
  *
- * The next chunk comes from the registry, which may wait for it.  A scan without
- * a registration goes on in block order.  What the processes of a parallel scan
- * settle among themselves is in parallel.c.
+ * The next chunk comes from the registry, which may wait for it.  A scan
+ * without a registration goes on in block order.  parallel.c settles which
+ * process of a parallel scan takes what.  family.c hands out the chunks of a
+ * family's scans.
  *
- * The chunks of a scan that is in a family are handed out by family.c.
- *
- * Invariant: every chunk is taken exactly once.  The node keeps its own list of
- * the chunks that it has taken and holds whatever the registry says against it.
+ * Invariant: every chunk is taken exactly once.  The node keeps its own list
+ * of the chunks that it has taken, and checks each chunk from the registry
+ * against it.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,10 +25,10 @@
 
 #include "exec/exec.h"
 
-/* Whether a small table is in memory so many of its blocks are to show. */
+/* Blocks that are sampled to tell whether a small table is in memory. */
 #define SMALL_SAMPLE	16
 
-/* These blocks are next, those of them that are wanted. */
+/* Read the wanted ones of these blocks next. */
 static void
 read_blocks(CScanState *node, BlockNumber first, BlockNumber end)
 {
@@ -39,7 +39,7 @@ read_blocks(CScanState *node, BlockNumber first, BlockNumber end)
 		node->entry = node->prefetched = cscan_pages_find(node->pages, first);
 }
 
-/* Note that a chunk is taken; false if it was before. */
+/* Note that a chunk is taken.  False if it was taken before. */
 static bool
 take(CScanState *node, const CScanPortion *portion)
 {
@@ -55,7 +55,7 @@ take(CScanState *node, const CScanPortion *portion)
 	return true;
 }
 
-/* A chunk has been handed out: read it next. */
+/* Read the chunk that has been handed out. */
 void
 cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery how)
 {
@@ -71,7 +71,7 @@ cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery ho
 								 RelationGetRelationName(node->css.ss.ss_currentRelation))));
 	node->chunk_blocks = portion->blocks.end - portion->blocks.first;
 
-	/* What the first rows came from has been read already. */
+	/* The head has been read already. */
 	read_blocks(node, Max(portion->blocks.first, Max(node->head, node->span.first)),
 				portion->blocks.end);
 	node->self_read = (how == CSCAN_SELF_READ);
@@ -80,7 +80,7 @@ cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery ho
 	node->counts.self += (how == CSCAN_SELF_READ);
 }
 
-/* All that is to be read, as one chunk. */
+/* Set all that is to be read as one chunk. */
 static void
 set_all(CScanState *node)
 {
@@ -89,7 +89,7 @@ set_all(CScanState *node)
 	cscan_chunks_set(node, &all, CSCAN_SELF_READ);
 }
 
-/* What this process has of the last pass, it will not go on with. */
+/* Drop what this process has left of the last pass. */
 void
 cscan_chunks_reset(CScanState *node)
 {
@@ -102,7 +102,7 @@ cscan_chunks_reset(CScanState *node)
 	node->plain = node->found = node->begun = node->finished = false;
 	node->next_block = node->end_block = 0;
 
-	/* Nor is it known any more what is to be read. */
+	/* What is to be read must be found anew, too. */
 	MemoryContextReset(node->context);
 	node->pages = NULL;
 	node->nranges = 0;
@@ -110,8 +110,8 @@ cscan_chunks_reset(CScanState *node)
 }
 
 /*
- * The first rows are wanted soon, or perhaps only they: read a chunk's worth
- * of blocks before anything is registered.
+ * The first rows are wanted soon, or only they are.  Read a chunk's worth of
+ * blocks before anything is registered.
  */
 static bool
 read_head(CScanState *node)
@@ -127,9 +127,9 @@ read_head(CScanState *node)
 }
 
 /*
- * Register what is left to be read and divide it into chunks.  Where that is no
- * more than one chunk there is nothing to share; then, and where no
- * registration is to be had, it is read as a single one.
+ * Register what is left to be read and divide it into chunks.  A single chunk
+ * is not registered, since there is nothing to share.  Without a registration
+ * the rest is read as one chunk.
  */
 static bool
 begin_chunks(CScanState *node)
@@ -144,10 +144,10 @@ begin_chunks(CScanState *node)
 }
 
 /*
- * Is it a small table that this room's page loop reads faster than PostgreSQL's heap
- * scan?  It does so in memory, as far as a few blocks show.  Where PostgreSQL does not
- * read ahead (up to 16) it is no slower elsewhere.  But PostgreSQL's begins a further
- * pass with less ado.
+ * Does tuples.c read this table faster than PostgreSQL's heap scan?  It does
+ * if the table has at most one chunk and is in memory, as far as a few blocks
+ * show.  Up to 16 PostgreSQL does not read ahead, so tuples.c is not slower
+ * from storage either.  PostgreSQL begins a further pass faster.
  */
 static bool
 reads_better_alone(const CScanState *node)
@@ -172,9 +172,9 @@ reads_better_alone(const CScanState *node)
 }
 
 /*
- * Find out what is to be read, and register at once unless only the first rows
- * may be wanted.  A scan without a registration is left to PostgreSQL, unless it is of
- * a small table that is read better here.
+ * Find out what is to be read.  Register at once, unless only the first rows
+ * may be wanted.  Without a registration PostgreSQL's own scan reads the
+ * table, unless reads_better_alone().
  */
 void
 cscan_chunks_begin(CScanState *node)
@@ -185,7 +185,7 @@ cscan_chunks_begin(CScanState *node)
 	{
 		bool		any = begin_chunks(node);
 
-		/* PostgreSQL's own bitmap scan would make its bitmap once more. */
+		/* PostgreSQL's own bitmap scan would make the bitmap once more. */
 		node->better_alone = (node->reg == NULL && reads_better_alone(node));
 		node->plain = (node->reg == NULL && node->kind != CSCAN_BITMAP && !node->better_alone);
 		if (any && node->reg == NULL && !node->plain)
@@ -194,8 +194,8 @@ cscan_chunks_begin(CScanState *node)
 }
 
 /*
- * The next chunk of what is left, of chunks as large as those before, for this
- * process to read; false if there is none.
+ * Take the next chunk of what is left, without the ABM.  Chunks are as large
+ * as before.  False if none is left.
  */
 static bool
 take_alone(CScanState *node, CScanPortion *portion)
@@ -218,7 +218,7 @@ take_alone(CScanState *node, CScanPortion *portion)
 	return true;
 }
 
-/* Without a registration: the next chunk is this process's own to take. */
+/* Take the next chunk without a registration. */
 static bool
 next_own(CScanState *node)
 {
@@ -271,8 +271,8 @@ cscan_chunks_next(CScanState *node)
 	if (how == CSCAN_FINISHED)
 	{
 		/*
-		 * The owner's helpers may still be reading.  What has been begun
-		 * again before is likely to be so once more.
+		 * The leader's helpers may still be reading.  A scan that was
+		 * rescanned before is likely to be rescanned again.
 		 */
 		if (!node->leader && !node->rescanned)
 			cscan_blocks_leave(node);

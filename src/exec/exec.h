@@ -5,17 +5,17 @@
  *
  *		node.c			the node's life: what the executor calls
  *		explain.c		what EXPLAIN says
- *		gather.c		its part in parallel plans
+ *		gather.c		a CScan or a family below a Gather
  *		tuples.c		heap scan, page loop and tuples
  *		family.c		the CScans of an Append, as one scan
  *		chunks.c		which chunk is next
- *		parallel.c		what several processes do together
+ *		parallel.c		what the processes of a parallel scan share
  *		blocks.c		which blocks are to be read, and the registration for them
- *		bitmap.c		what a bitmap says
+ *		bitmap.c		the pages and tuples of a bitmap
  *		tid_range.c		ranges of TIDs
  *		pages.c			a bitmap's pages, in arrays
  *
- * Calls go downwards only; methods that the executor calls are named in node.c.
+ * Calls go downwards only.  node.c names the methods that the executor calls.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +35,7 @@
 typedef enum CScanKind
 {
 	CSCAN_WHOLE,				/* all of it */
-	CSCAN_BITMAP,				/* what a bitmap says, which its child makes */
+	CSCAN_BITMAP,				/* the pages of a bitmap from its child */
 	CSCAN_TID_RANGE				/* a range of TIDs */
 } CScanKind;
 
@@ -45,15 +45,15 @@ typedef enum CScanPrivate
 	CSCAN_PRIVATE_KIND,			/* a CScanKind */
 	CSCAN_PRIVATE_FIRST_ROWS,	/* do not wait for a chunk before the first
 								 * row */
-	CSCAN_PRIVATE_FAMILY,		/* an Oid: it is a child of an Append whose order
-								 * nobody needs, and which the query calls so;
-								 * 0: it is not */
+	CSCAN_PRIVATE_FAMILY,		/* Oid of the table that the query names, if
+								 * this is a child of an Append whose order
+								 * nobody needs; else 0 */
 	CSCAN_PRIVATE_NFIELDS
 } CScanPrivate;
 
 /*
- * custom_exprs holds the index conditions to be checked again of a
- * bitmap-driven scan, and the conditions on ctid of one of a TID range.
+ * custom_exprs holds the index conditions that a bitmap-driven scan checks
+ * again, or a TID range scan's conditions on ctid.
  */
 
 /* What the processes of a parallel scan share, see parallel.c. */
@@ -65,9 +65,9 @@ typedef struct CScanFamily CScanFamily;
 /* Counted for EXPLAIN ANALYZE, over all rescans */
 typedef struct CScanCounts
 {
-	uint64		pages;			/* wanted; of these */
-	uint64		lossy;			/* without a list of tuples */
-	uint64		chunks;			/* wanted; of these */
+	uint64		pages;			/* wanted */
+	uint64		lossy;			/* of these, without a list of tuples */
+	uint64		chunks;			/* wanted; each comes in one of three ways: */
 	uint64		resident;
 	uint64		loaded;
 	uint64		self;
@@ -86,58 +86,60 @@ typedef struct CScanState
 	List	   *tid_bounds;		/* of a TID range */
 
 	/* What is to be read, from the first fetch on */
-	MemoryContext context;		/* pages and ranges */
+	MemoryContext context;		/* of pages and ranges */
 	TableScanDesc scan;			/* NULL: not begun */
-	bool		plain;			/* it is a scan of PostgreSQL's own, */
-	bool		better_alone;	/* or would be, but for this first pass */
+	bool		plain;			/* PostgreSQL's own scan reads the table */
+	bool		better_alone;	/* plain would be slower in this first pass */
 	BlockNumber nblocks;		/* the table's blocks */
-	CScanRange *ranges;			/* to be read, those of the head not included
-								 * once it has been */
+	CScanRange *ranges;			/* to be read; without the head once that has
+								 * been read */
 	uint32		nranges;
 	CScanRange	span;			/* from the first to the last of them */
 	CScanPages *pages;			/* of a bitmap-driven scan */
-	Size		pages_room;		/* bytes that they may take, but for runs of whole
-								 * pages */
+	Size		pages_room;		/* limit for pages, in bytes; runs of whole
+								 * pages may exceed it */
 	ItemPointerData min_tid;	/* of a TID range; inclusive */
 	ItemPointerData max_tid;
-	BlockNumber head;			/* what is below has been read for the first
-								 * rows, if that was done */
+	BlockNumber head;			/* blocks below have been read for the first
+								 * rows; 0: there is no head */
 
 	/* How far it is */
-	bool		found;			/* it is known what is to be read in this pass */
-	bool		begun;			/* the rest has been divided into chunks */
+	bool		found;			/* what is to be read in this pass is known */
+	bool		begun;			/* the rest is in chunks; a worker has
+								 * joined */
 	bool		finished;
-	bool		rescanned;		/* it has been begun again, at least once */
-	CScanRegistration *reg;		/* NULL: this scan reads for itself, or is
+	bool		rescanned;		/* this is not the first pass */
+	CScanRegistration *reg;		/* NULL: the scan reads for itself, or is
 								 * done */
-	uint32		chunk_blocks;	/* blocks in each of its chunks, once it has had
-								 * one */
+	uint32		chunk_blocks;	/* blocks in each of its chunks; 0: no chunk
+								 * yet */
 	Bitmapset  *done;			/* chunks that have been taken */
-	bool		alone;			/* it takes the rest of "ranges", chunk by
-								 * chunk, without a registration */
+	bool		alone;			/* takes the rest of "ranges" chunk by chunk,
+								 * without a registration */
 
 	/* The chunk being read */
 	BlockNumber next_block;
 	BlockNumber end_block;
-	uint32		entry;			/* of pages, for next_block or before */
-	bool		self_read;		/* it is not in memory, as far as we know */
-	uint32		prefetched;		/* entries before it need no advice */
+	uint32		entry;			/* entry in pages, for next_block or before */
+	bool		self_read;		/* the chunk is not known to be in memory */
+	uint32		prefetched;		/* entries before this one need no advice */
 	bool		recheck_page;	/* check the index condition of its tuples */
 
-	Oid			family_relid;	/* the planner says that it may be in a family,
-								 * which the query calls so; else invalid */
-	CScanFamily *family;		/* NULL: it is not in one */
-	int			child;			/* its number among the Append's children */
-	struct CScanState *host;	/* of a family whose members are parallel: the
-								 * first of them */
-	bool		by_family;		/* its family's registration is "reg", and hands
-								 * out its chunks in this pass */
+	Oid			family_relid;	/* the table that the query names, if the
+								 * planner allows a family; else invalid */
+	CScanFamily *family;		/* NULL: not in a family */
+	int			child;			/* number among the Append's children */
+	struct CScanState *host;	/* the first member, if the family is
+								 * parallel */
+	bool		by_family;		/* "reg" is the family's registration, which
+								 * hands out the chunks in this pass */
 
 	CScanParallel *parallel;	/* NULL: this process is alone */
 	bool		leader;			/* of the parallel scan */
 
 	CScanCounts counts;			/* of this process */
-	CScanCounts *workers;		/* of others, as far as they are known */
+	CScanCounts *workers;		/* of each parallel worker, in passes that
+								 * ended */
 	int			nworkers;
 } CScanState;
 

@@ -3,8 +3,8 @@
  * explain.c
  *		What EXPLAIN says of a CScan.
  *
- * Conditions have the names that they have in PostgreSQL's own scans; what only
- * a CScan knows has a key that begins with "CScan".
+ * Conditions have the same names as in PostgreSQL's own scans.  Keys that only
+ * a CScan has begin with "CScan".
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@ show_counts(const CScanCounts *counts, ExplainState *es)
 		ExplainPropertyFloat("CScan Wait Time", "ms", counts->waited / 1000.0, 3, es);
 }
 
-/* What each worker has had of it; in text a line for each. */
+/* Show the counts of each worker; the text format has one line for each. */
 static void
 show_workers(const CScanState *node, ExplainState *es)
 {
@@ -65,9 +65,9 @@ show_workers(const CScanState *node, ExplainState *es)
 }
 
 /*
- * The table of which this one is read as a part, in one scan of all parts.  With
- * ANALYZE not if the Append has no family: all but one of those that the planner has
- * marked may have been pruned before it began.
+ * Show the table that the query names, if this scan reads a part of it within
+ * a family.  ANALYZE shows it only if the Append has a family: pruning may
+ * have left only one of the CScans that the planner marked.
  */
 static void
 show_family(const CScanState *node, ExplainState *es)

@@ -3,23 +3,24 @@
  * family.c
  *		The CScans of one Append, as one scan of many tables.
  *
- * A query over a partitioned table announces all that it will read of all
- * partitions at once, and reads them in the order in which their chunks are there:
- * the order that fragments of an Append come in is free (Section 3 of "Reordering
- * Query Execution in Tertiary Memory Databases").  The node remains PostgreSQL's
- * Append, which prunes, runs children asynchronously and counts.  Only the choice
- * of the child that is next is ours: Append asks for it when a child has no row for
- * it, which for a CScan of a family means that its turn is over.
+ * A query over a partitioned table announces at once what it will read of all
+ * partitions, and reads chunks in the order in which they become available.
+ * The order of an Append's fragments is free (Section 3 of "Reordering Query
+ * Execution in Tertiary Memory Databases").  The node remains PostgreSQL's
+ * Append, which prunes, runs children asynchronously and counts.  This file
+ * replaces only its choice of the next child.  Append asks for it when a child
+ * has no row.  For a member of a family, having no row means that its turn is
+ * over.
  *
- *		choose_next		Append asks who is next: the member that has the next chunk,
- *						and in the end the children that are no members
+ *		choose_next		Append asks for the next child: the member that has the
+ *						next chunk and, in the end, the other children
  *		next			a member has read its chunk: the next one is its own, or
- *						another one's turn has come
+ *						the turn goes to another member
  *		rest, leave		the Append begins again, or ends
  *
- * Members are the CScans that the planner has marked (rewrite.c), but for those
- * that read next to nothing.  Where the family cannot be registered as a whole, its
- * CScans are on their own, one after the other.
+ * Members are the CScans that the planner has marked (rewrite.c), except those
+ * that read almost nothing.  If the family cannot be registered as a whole,
+ * its CScans run on their own, one after the other.
  *
  * A pass, with the flags that are set:
  *
@@ -29,8 +30,8 @@
  *		   |                                                           v       v
  *		   +--------------------- rest <--------------------------- the other children
  *
- * Invariant: each member's list of the chunks that it has taken holds for its table
- * as if it were alone.  Each chunk is handed out in exactly one turn.
+ * Invariant: each member's list of taken chunks holds for its table as if the
+ * member were alone.  Each chunk is handed out in exactly one turn.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,8 +46,8 @@
 #include "exec/exec.h"
 
 /*
- * A table that is no larger than this the scan reads by itself, one request or two,
- * when no chunk is left for it elsewhere (blocks).
+ * A table of at most so many blocks is not announced.  Its scan reads it
+ * itself, in one or two requests, when the family has no chunk left.
  */
 #define SMALL_MEMBER	CSCAN_GAP_TO_READ
 
@@ -54,32 +55,35 @@ struct CScanFamily
 {
 	AppendState *append;
 	bool		(*choose_other) (AppendState *append);	/* PostgreSQL's own choice */
-	Oid			relid;			/* what the query calls it */
-	CScanState **members;		/* of the Append's children, by their number: those
-								 * that are marked, else NULL */
-	int			nmembers;		/* that are */
-	CScanState *host;			/* if they are parallel: the first of them */
-	bool		led;			/* this process has begun it as a leader, */
-	Bitmapset  *valid;			/* for these children; NULL: for all */
+	Oid			relid;			/* of the table that the query names */
+	CScanState **members;		/* by number of the Append's child; NULL if it
+								 * is not marked */
+	int			nmembers;		/* marked children */
+	CScanState *host;			/* the first member, if they are parallel */
+	bool		led;			/* this process has begun the family as the
+								 * leader */
+	Bitmapset  *valid;			/* children that are not pruned then; NULL:
+								 * all */
 
 	/* This pass over all of them */
 	CScanRegistration *reg;		/* NULL: there is none */
-	bool		active;			/* it hands out chunks */
+	bool		active;			/* the registration hands out chunks */
 	bool		turns;			/* members have turns; the other children follow */
-	bool		begun;			/* a pass has begun, this one or one before, and */
-	bool		resting;		/* none is under way, or */
-	bool		beginning;		/* members are just being told of it */
-	bool		rescanned;		/* this is not the first one */
-	CScanState **by_relid;		/* members that are announced, in that order */
+	bool		begun;			/* a pass has begun, now or earlier */
+	bool		resting;		/* no pass is under way */
+	bool		beginning;		/* members are being told of the pass */
+	bool		rescanned;		/* this is not the first pass */
+	CScanState **by_relid;		/* announced members, by table */
 	int			nannounced;
-	CScanState *next;			/* whose turn is next, as is known already */
-	int			other;			/* PostgreSQL's choice, put off until then; or -1 */
-	int			resume;			/* where its choice goes on */
+	CScanState *next;			/* member of the next turn, if known */
+	int			other;			/* PostgreSQL's choice, put off until the turns
+								 * end; -1: none */
+	int			resume;			/* where PostgreSQL's choice goes on */
 };
 
 static bool choose_next(AppendState *append);
 
-/* By which a CScan is known */
+/* The methods by which a CScan is recognized. */
 static const CustomExecMethods *cscan_methods;
 
 static bool
@@ -123,7 +127,7 @@ find_member(const CScanFamily *family, Oid relid)
 	return NULL;
 }
 
-/* Members whose turn it may be: not pruned (NULL: none is), and no table twice. */
+/* Set by_relid to the members in "valid" (NULL: all), each table once. */
 static void
 find_members(CScanFamily *family, const Bitmapset *valid)
 {
@@ -136,7 +140,7 @@ find_members(CScanFamily *family, const Bitmapset *valid)
 	}
 	qsort(family->by_relid, n, sizeof(CScanState *), compare_relids);
 
-	/* Of a table that a UNION ALL reads twice the second scan is on its own. */
+	/* If a UNION ALL reads a table twice, the second scan is on its own. */
 	family->nannounced = 0;
 	for (int i = 0; i < n; i++)
 	{
@@ -146,9 +150,10 @@ find_members(CScanFamily *family, const Bitmapset *valid)
 }
 
 /*
- * What each of them is to read; those with little are left out.  All bitmaps are there
- * at one time, where PostgreSQL's own scans would have one after the other.  So what is
- * known of single pages has as much room, in all, as a hash table has.
+ * Find what each member is to read, and drop members that read almost nothing.
+ * All bitmaps exist at the same time, where PostgreSQL's own scans would have
+ * one after the other.  So the pages of all members together get the memory of
+ * one hash table.
  */
 static CScanTarget *
 find_targets(CScanFamily *family)
@@ -180,8 +185,8 @@ find_targets(CScanFamily *family)
 }
 
 /*
- * Members that are told to begin again when they are next asked for a row are told
- * now: it is their turn only after that.
+ * Rescan the members that PostgreSQL would rescan only when asked for a row.
+ * Their turns come after that.
  */
 static void
 rescan_members(CScanFamily *family)
@@ -197,7 +202,7 @@ rescan_members(CScanFamily *family)
 	family->beginning = false;
 }
 
-/* What a member has of a pass in which it was on its own. */
+/* Drop what a member has left of a pass on its own. */
 static void
 forget_own(CScanFamily *family, CScanState *member)
 {
@@ -213,8 +218,8 @@ forget_own(CScanFamily *family, CScanState *member)
 }
 
 /*
- * The members' chunks come from the family's registration; or not any more.  A member
- * that was on its own keeps its registration then.
+ * Let the family's registration hand out the members' chunks, or stop that.
+ * Members that were on their own then keep their registrations.
  */
 static void
 set_by_family(CScanFamily *family, bool by_family)
@@ -236,9 +241,10 @@ set_by_family(CScanFamily *family, bool by_family)
 }
 
 /*
- * Announce all members that are not pruned, as one scan.  Where that cannot be, or
- * one is all that there is, there is no family in this pass: that one registers by
- * itself.  Below a Gather it does not, so there one will do.
+ * Announce all members that are not pruned, as one scan.  There is no family
+ * in this pass if that is not possible or only one member is left, which then
+ * registers by itself.  Below a Gather one member is enough, since there it
+ * does not register by itself.
  */
 static void
 begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
@@ -270,7 +276,7 @@ begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 	set_by_family(family, true);
 }
 
-/* Is it a family below a Gather, whose leader has begun it? */
+/* Has the leader begun this family below a Gather? */
 static bool
 is_shared(const CScanFamily *family)
 {
@@ -278,8 +284,8 @@ is_shared(const CScanFamily *family)
 }
 
 /*
- * Does pruning compare with nothing but constants and parameters?  To evaluate more
- * might raise an error, where PostgreSQL would not because it never gets there.
+ * Does pruning compare only with constants and parameters?  Any other
+ * expression might raise an error that PostgreSQL would never reach.
  */
 static bool
 prunes_by_values(const PartitionPruneState *state)
@@ -310,9 +316,9 @@ prunes_by_values(const PartitionPruneState *state)
 }
 
 /*
- * Below a Gather: what run-time pruning leaves of the members, if that can be told.
- * PostgreSQL prunes when the Append begins.  The Gather has evaluated what it hands to
- * the workers by now, so the same comes out.
+ * Below a Gather: apply run-time pruning to the members, if possible.
+ * PostgreSQL prunes when the Append begins.  The Gather has already evaluated
+ * the parameters for its workers, so the result is the same.
  */
 static void
 prune(CScanFamily *family)
@@ -338,14 +344,14 @@ prune(CScanFamily *family)
 	MemoryContextSwitchTo(old);
 }
 
-/* Has it been left out, before the workers began? */
+/* Was this member pruned before the workers began? */
 bool
 cscan_family_has_pruned(const CScanState *node)
 {
 	return node->family->valid != NULL && !bms_is_member(node->child, node->family->valid);
 }
 
-/* The leader begins, before there are workers.  Returns the registration, or NULL. */
+/* Begin in the leader, before workers.  Returns the registration or NULL. */
 const CScanRegistration *
 cscan_family_begin_leader(CScanFamily *family)
 {
@@ -370,7 +376,7 @@ cscan_family_begin_leader(CScanFamily *family)
 	return family->reg;
 }
 
-/* A worker joins. */
+/* Join the leader's family as a worker. */
 static void
 join(CScanFamily *family)
 {
@@ -394,8 +400,8 @@ join(CScanFamily *family)
 }
 
 /*
- * A process of a parallel query begins its pass over what the leader has announced.
- * What is pruned only now, is taken back.
+ * Begin this process's pass over what the leader has announced.  Members that
+ * are pruned only now are taken back.
  */
 static void
 begin_shared(CScanFamily *family)
@@ -419,8 +425,8 @@ begin_shared(CScanFamily *family)
  * ------------------------------------------------------------------ */
 
 /*
- * While it was stalled the family has lost its place.  Register anew what is left;
- * where that cannot be, each member reads the rest of its table on its own.
+ * The family lost its place while it was stalled.  Register what is left.  If
+ * that is not possible, each member reads the rest of its table on its own.
  */
 static void
 register_rest(CScanFamily *family)
@@ -469,7 +475,10 @@ register_rest(CScanFamily *family)
 		family->other = family->resume;
 }
 
-/* Ask for the next chunk, here or, for a worker without a place, without the ABM. */
+/*
+ * Ask the registry for the next chunk.  A worker without a registration takes
+ * one without the ABM.
+ */
 static CScanDelivery
 next_portion(CScanFamily *family, CScanPortion *portion, uint64 *waited)
 {
@@ -480,8 +489,8 @@ next_portion(CScanFamily *family, CScanPortion *portion, uint64 *waited)
 }
 
 /*
- * Get the next chunk; the member whose it is has it to read then.  NULL if there is
- * none left.
+ * Get the next chunk and hand it to its member.  Returns that member, or NULL
+ * if no chunk is left.
  */
 static CScanState *
 next_turn(CScanFamily *family)
@@ -515,7 +524,7 @@ next_turn(CScanFamily *family)
 					 errmsg_internal("a chunk of relation %u was handed out, which the scan does not read",
 									 portion.relid)));
 
-		/* What was announced before it was pruned nobody wants. */
+		/* The table was announced before it was pruned. */
 		if (!bms_is_member(member->child, family->append->as_valid_subplans))
 			continue;
 		cscan_chunks_set(member, &portion, how);
@@ -538,7 +547,7 @@ cscan_family_next(CScanState *node)
 		return true;
 	family->next = member;
 
-	/* Its rest may be its own to read, and nobody else's. */
+	/* If the family lost its place, the member may read its rest alone. */
 	return member == NULL && !node->by_family && node->alone && cscan_chunks_next(node);
 }
 
@@ -558,7 +567,7 @@ family_of(const AppendState *append)
 	return NULL;
 }
 
-/* Is it that member's rows that the family has handed out in this pass? */
+/* Has the family handed out this child's chunks in this pass? */
 static bool
 had_turns(const CScanFamily *family, int child)
 {
@@ -566,15 +575,15 @@ had_turns(const CScanFamily *family, int child)
 }
 
 /*
- * The Append begins a pass.  PostgreSQL's choice comes first, since it says what has
- * been pruned; whom it chose is put off.
+ * Begin a pass of the Append.  PostgreSQL's choice comes first, since it does
+ * the pruning.  The child that it chose is put off.
  */
 static bool
 begin_pass(CScanFamily *family)
 {
 	AppendState *append = family->append;
 
-	/* Nobody has told, if all members are told when they are next asked. */
+	/* If all members are rescanned lazily, nothing has called this yet. */
 	if (family->begun)
 		cscan_family_rest(family);
 	family->begun = true;
@@ -589,7 +598,7 @@ begin_pass(CScanFamily *family)
 	return true;
 }
 
-/* Append's choice of the child that is next. */
+/* Choose the Append's next child. */
 static bool
 choose_next(AppendState *append)
 {
@@ -613,7 +622,7 @@ choose_next(AppendState *append)
 		append->as_whichplan = family->resume;
 	}
 
-	/* The others, beginning with the one that was put off. */
+	/* Now the other children, beginning with the one that was put off. */
 	if (family->other >= 0)
 	{
 		append->as_whichplan = family->other;
@@ -628,7 +637,7 @@ choose_next(AppendState *append)
 	return false;
 }
 
-/* From now on the family chooses; a parallel Append has set its own choice anew. */
+/* Make the family choose; a parallel Append has set its own choice anew. */
 void
 cscan_family_take_choice(CScanFamily *family)
 {
@@ -665,7 +674,7 @@ cscan_family_leave(CScanFamily *family)
 	if (reg == NULL)
 		return;
 
-	/* A member may have a registration of its own, which rests. */
+	/* A member may have a registration of its own, which rests: keep it. */
 	for (int i = 0; i < family->append->as_nplans; i++)
 	{
 		CScanState *member = family->members[i];
@@ -677,7 +686,7 @@ cscan_family_leave(CScanFamily *family)
 	cscan_registry_leave(reg);
 }
 
-/* The CScans of an Append that are marked become a family. */
+/* Make a family of an Append's marked CScans. */
 static void
 make_family(AppendState *append)
 {

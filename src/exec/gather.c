@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * gather.c
- *		A CScan, or a family of them, below a Gather: what the leader sets up and the
+ *		A CScan or a family below a Gather: what the leader sets up and the
  *		workers find.
  *
- * These are the node's callbacks for parallel plans.  The leader finds out what is
- * to be read and registers it when it sets up the shared memory, before there are
- * workers.  It alone makes bitmaps.  Of a family all members are registered when it
- * is the first one's turn, the host's; those of the others follow.
+ * These are the node's callbacks for parallel plans.  The leader finds out
+ * what is to be read and registers it when it sets up the shared memory,
+ * before there are workers.  Only the leader makes bitmaps.  A family is
+ * registered as a whole when the leader comes to its first member, the host.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,10 @@ cscan_gather_estimate(CustomScanState *css, ParallelContext *pcxt)
 	return cscan_parallel_size((CScanState *) css, pcxt->nworkers);
 }
 
-/* Find out what is to be read and register it; a family's host does so for all. */
+/*
+ * Find out what is to be read and register it.  A family's host does so for
+ * all members.
+ */
 static void
 begin(CScanState *node)
 {
@@ -43,7 +46,7 @@ begin(CScanState *node)
 		if (node->host == node)
 			family = cscan_family_begin_leader(node->family);
 
-		/* Of a member that is not announced workers divide what its bitmap holds. */
+		/* Workers divide the bitmap of a member that is not announced. */
 		if (node->kind == CSCAN_BITMAP && !node->found && !cscan_family_has_pruned(node))
 			cscan_blocks_find(node);
 	}
@@ -74,8 +77,8 @@ cscan_gather_reinitialize(CustomScanState *css, ParallelContext *pcxt, void *coo
 	cscan_parallel_begin_again(node);
 
 	/*
-	 * This comes before the node itself is told of a rescan.  What its
-	 * conditions compare with stays the same (rewrite.c sees to that).
+	 * The node itself has not been told of a rescan yet.  The values in its
+	 * conditions stay the same (rewrite.c sees to that).
 	 */
 	if (node->host == NULL)
 	{

@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * node.c
- *		The CScan node's life: what the executor calls, and when what is held goes.
+ *		The CScan node's life: what the executor calls, and when what is held
+ *		goes.
  *
  *		create, begin	nothing is read or held yet
  *		first fetch		tuples.c begins a heap scan, chunks.c registers
  *		rescan			the registration rests, or ends (gather.c begins anew)
  *		end				all that is held goes
  *
- * Invariant: a rescan forgets how far the scan was.  What stays is what it has
- * counted, a registration that rests, and the heap scan of a whole table.
+ * Invariant: a rescan forgets how far the scan was.  It keeps the counts, a
+ * resting registration, and the heap scan of a whole table.
  *
  *-------------------------------------------------------------------------
  */
@@ -73,8 +74,8 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	CustomScan *plan = (CustomScan *) ss->ps.plan;
 
 	/*
-	 * The slot was made for virtual tuples, and what was compiled against it
-	 * takes the columns as there already.  Make all three anew.
+	 * The slot was made for virtual tuples.  Projection and qual were compiled
+	 * against it and take its columns as deformed.  Make all three anew.
 	 */
 	ExecInitScanTupleSlot(estate, ss, RelationGetDescr(ss->ss_currentRelation),
 						  table_slot_callbacks(ss->ss_currentRelation));
@@ -98,8 +99,8 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 }
 
 /*
- * Give back all that a scan holds; what it counted stays.  The registration of
- * a parallel scan is begun, and begun anew, by gather.c.
+ * Give back all that a scan holds, except its counts.  gather.c begins, and
+ * begins anew, the registration of a parallel scan.
  */
 static void
 leave(CScanState *node, bool for_good)
@@ -142,7 +143,7 @@ rescan(CustomScanState *css)
 	node->rescanned = true;
 	if (node->scan && (node->kind != CSCAN_WHOLE || node->better_alone))
 	{
-		/* What is to be read may be another part of the table, or is read otherwise. */
+		/* The next pass may read other blocks, or in another way. */
 		node->better_alone = false;
 		ExecClearTuple(css->ss.ss_ScanTupleSlot);
 		table_endscan(node->scan);
@@ -156,8 +157,8 @@ rescan(CustomScanState *css)
 		else
 		{
 			/*
-			 * Tuples that came after the first pass its snapshot does not
-			 * see.
+			 * The snapshot does not see tuples that were added after the first
+			 * pass.
 			 */
 			((HeapScanDesc) node->scan)->rs_ntuples = 0;
 			cscan_blocks_find(node);
@@ -190,7 +191,7 @@ cscan_exec_init(void)
 	RegisterCustomScanMethods(&cscan_scan_methods);
 }
 
-/* Without the shared memory no scan is registered, and no family. */
+/* Without shared memory there are no registrations and no families. */
 void
 cscan_exec_init_families(void)
 {

@@ -62,7 +62,10 @@ add_exact(CScanPagesBuilder *b, const CScanBitmapPage *found)
 	b->pages->nexact++;
 }
 
-/* Also what lies between it and the page before, if that is at most gap blocks. */
+/*
+ * Add a page without its tuples.  A gap of at most so many blocks behind the
+ * last such page is included.
+ */
 static void
 add_lossy(CScanPagesBuilder *b, BlockNumber block, BlockNumber gap)
 {
@@ -96,8 +99,8 @@ cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks, Size room)
 	while (cscan_bitmap_next(iterator, &found))
 	{
 		/*
-		 * An index on ranges of blocks knows nothing of the table's end.  The
-		 * bytes' places have 32 bits; beyond them pages are read as a whole.
+		 * A BRIN index does not know the table's end.  Places in bytes have 32
+		 * bits; beyond them pages are read as a whole.
 		 */
 		if (found.block >= nblocks)
 			continue;
@@ -173,8 +176,8 @@ gap_before(const CScanPages *pages, uint32 entry)
 }
 
 /*
- * The smallest gap that is not read through, where CSCAN_MAX_RANGES - 1 are kept;
- * and how many of just that size are.
+ * Returns the smallest gap that separates two ranges.  At most
+ * CSCAN_MAX_RANGES - 1 gaps do; *nsuch limits how many of just that size.
  */
 static BlockNumber
 gap_to_keep(const CScanPages *pages, uint32 *nsuch)

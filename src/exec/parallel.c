@@ -1,25 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * parallel.c
- *		What the processes of a parallel CScan share: who reads what.
+ *		What the processes of a parallel CScan share, and which of them reads
+ *		what.
  *
- *		publish, learn	the leader tells what is to be read, and workers hear of it
- *		claim			a chunk is this process's to read
+ *		publish, learn	the leader tells workers what is to be read
+ *		claim			note that this process reads a chunk
  *		take, take_head	take a chunk, or the head, without the ABM
- *		count, collect	what workers have counted
+ *		count, collect	the workers' counts
  *
  * The leader registers the scan before there are workers, and keeps the
- * registration until the scan ends; workers join it at their first fetch.  All of
- * them ask for chunks of the one registration, which counts as one scan for the
- * policies.  So it is with a family: the first of its members, the host, has what
- * concerns all of them.
+ * registration until the scan ends.  Workers join it at their first fetch.
+ * All of them ask for chunks of this registration, which counts as one scan
+ * for the policies.  The same holds for a family.  Its first member, the host,
+ * has what concerns all members.
  *
- * Where nothing could be registered they share PostgreSQL's own parallel scan,
- * or, if a bitmap drives the scan, divide the table among themselves.
+ * If nothing could be registered, the processes share PostgreSQL's own
+ * parallel scan or, if a bitmap drives the scan, divide the table among
+ * themselves.
  *
- * Invariant: every chunk, and the head of a scan that may stop early, is taken
- * by exactly one process.  Each claims it in a map that all can see, and raises
- * an error if somebody was there before.
+ * Invariant: exactly one process takes each chunk, and the head of a scan that
+ * may stop early.  Each process claims it in a shared map, and raises an error
+ * if it was claimed before.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,29 +34,29 @@
 
 struct CScanParallel
 {
-	/* Set by the leader, before there are workers. */
+	/* Set by the leader before there are workers. */
 	bool		registered;
-	CScanTicket ticket;			/* if so */
-	bool		by_family;		/* its family hands out its chunks */
-	bool		family_registered;	/* the host's: the family is */
-	CScanTicket family_ticket;	/* if so */
+	CScanTicket ticket;			/* if registered */
+	bool		by_family;		/* the family hands out its chunks */
+	bool		family_registered;	/* in the host: the family is registered */
+	CScanTicket family_ticket;	/* if the family is registered */
 	BlockNumber nblocks;
 	BlockNumber head;			/* 0: none */
 	CScanRange	span;
-	CScanSpace	chunks;			/* of one that is not registered, but divided */
-	dsa_pointer pages;			/* of a bitmap-driven scan: a CScanPages */
+	CScanSpace	chunks;			/* if it is divided, not registered */
+	dsa_pointer pages;			/* the CScanPages of a bitmap-driven scan */
 	int			nworkers;
-	uint32		nchunks;		/* that the map has room for */
+	uint32		nchunks;		/* size of the map of claims */
 
 	/* Changed by all, without a lock; the map of claims follows the counts. */
 	pg_atomic_uint32 head_taken;
-	pg_atomic_uint32 next_chunk;	/* if it is not registered, but divided */
+	pg_atomic_uint32 next_chunk;	/* if it is divided, not registered */
 
-	/* By each worker for itself; read when they have ended. */
+	/* Written by each worker for itself; read when the workers have ended. */
 	CScanCounts counts[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* Chunks that there are claims for: of a family, the host has those of all. */
+/* Size of the map of claims; a family's host has those of all members. */
 static uint32
 chunks_to_claim(const CScanState *node)
 {
@@ -81,7 +83,7 @@ own_size(int nworkers, uint32 nchunks)
 	return counts_size(nworkers) + MAXALIGN(sizeof(pg_atomic_uint32) * (nchunks / 32));
 }
 
-/* PostgreSQL's own part follows ours; only a scan of a whole table has it. */
+/* PostgreSQL's part follows ours.  Only a scan of a whole table has it. */
 static ParallelTableScanDesc
 core_part(CScanParallel *p)
 {
@@ -99,7 +101,7 @@ cscan_parallel_size(CScanState *node, int nworkers)
 	return size;
 }
 
-/* The leader has got the memory. */
+/* Set up the memory in the leader. */
 void
 cscan_parallel_begin_leader(CScanState *node, CScanParallel *p, int nworkers)
 {
@@ -117,7 +119,7 @@ cscan_parallel_begin_leader(CScanState *node, CScanParallel *p, int nworkers)
 	node->leader = true;
 }
 
-/* Another pass begins; the workers of the last one have ended. */
+/* Begin another pass.  The workers of the last one have ended. */
 void
 cscan_parallel_begin_again(CScanState *node)
 {
@@ -129,7 +131,10 @@ cscan_parallel_begin_again(CScanState *node)
 		pg_atomic_write_u32(&claims(p)[i], 0);
 }
 
-/* Let the workers see what the leader's bitmap holds; without DSM there are none. */
+/*
+ * Copy the leader's pages to where workers see them.  Without DSM there are no
+ * workers.
+ */
 static void
 share_pages(CScanState *node, CScanParallel *p)
 {
@@ -148,8 +153,9 @@ share_pages(CScanState *node, CScanParallel *p)
 }
 
 /*
- * Tell the workers what is to be read, and what is registered; nobody else looks as
- * yet.  A family's host has the family's registration, be it announced itself or not.
+ * Tell the workers what is to be read, and what is registered.  No worker is
+ * looking yet.  The host publishes its family's registration even if it is not
+ * announced itself.
  */
 void
 cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
@@ -168,14 +174,17 @@ cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 	p->head = node->head;
 	p->span = node->span;
 
-	/* Without a registration it is divided into chunks. */
+	/* If it is not registered it is divided into chunks. */
 	cscan_space_begin(&p->chunks, cscan_space_chunk_blocks_for(cscan_shared->preferred_chunk_blocks,
 															   node->nblocks));
 	pg_atomic_write_u32(&p->head_taken, p->head == 0);
 	pg_atomic_write_u32(&p->next_chunk, cscan_space_chunk_of(&p->chunks, Max(p->head, p->span.first)));
 }
 
-/* A worker hears of it.  Returns whether the family hands out this scan's chunks. */
+/*
+ * Take over, in a worker, what the leader has published.  Returns whether the
+ * family hands out this scan's chunks.
+ */
 bool
 cscan_parallel_learn(CScanState *node)
 {
@@ -189,7 +198,10 @@ cscan_parallel_learn(CScanState *node)
 	return p->by_family;
 }
 
-/* Of a family's host, for workers to join; NULL: the family is not registered. */
+/*
+ * Returns the family's ticket, by which workers join; NULL if the family is
+ * not registered.
+ */
 const CScanTicket *
 cscan_parallel_family_ticket(const CScanState *host)
 {
@@ -197,8 +209,8 @@ cscan_parallel_family_ticket(const CScanState *host)
 }
 
 /*
- * The first fetch of a process.  Returns its part of PostgreSQL's own parallel
- * scan; NULL: the scan is begun like any other.
+ * Begin a process's part of the scan.  Returns its part of PostgreSQL's own
+ * parallel scan, or NULL if the caller must make a descriptor.
  */
 TableScanDesc
 cscan_parallel_begin(CScanState *node)
@@ -220,13 +232,13 @@ cscan_parallel_begin(CScanState *node)
 	return NULL;
 }
 
-/* Is it this process that reads the head of the scan? */
+/* Take the head.  False if there is none or another process has it. */
 bool
 cscan_parallel_take_head(CScanState *node)
 {
 	CScanParallel *p = node->parallel;
 
-	/* A worker joins when it asks for something for the first time. */
+	/* A worker joins at its first request. */
 	if (!node->begun)
 	{
 		node->begun = true;
@@ -238,8 +250,8 @@ cscan_parallel_take_head(CScanState *node)
 }
 
 /*
- * Take a chunk without the ABM, to be read by this process: where nothing was
- * registered, and for a worker for which there was no room.
+ * Take a chunk that this process reads without the ABM.  That is so if nothing
+ * is registered, and for a worker that found no room to join.
  */
 bool
 cscan_parallel_take(CScanState *node, CScanPortion *portion)
@@ -258,8 +270,8 @@ cscan_parallel_take(CScanState *node, CScanPortion *portion)
 }
 
 /*
- * False if somebody has taken that chunk before.  What is not registered, but
- * divided, needs no claims.
+ * Claim a chunk.  False if it was taken before.  A scan that is divided, not
+ * registered, needs no claims.
  */
 bool
 cscan_parallel_claim(CScanState *node, const CScanPortion *portion)
@@ -275,8 +287,8 @@ cscan_parallel_claim(CScanState *node, const CScanPortion *portion)
 }
 
 /*
- * Show the leader what this worker has counted so far.  It may be ended in the
- * middle, so it does that again and again.
+ * Show the leader this worker's counts so far.  It does so again and again,
+ * since the worker may be ended at any time.
  */
 void
 cscan_parallel_count(CScanState *node)
@@ -285,7 +297,7 @@ cscan_parallel_count(CScanState *node)
 		node->parallel->counts[ParallelWorkerNumber] = node->counts;
 }
 
-/* Keep what the workers of a pass have counted. */
+/* Add up the counts of a pass's workers. */
 void
 cscan_parallel_collect(CScanState *node)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tid_range.c
- *		The range of blocks that conditions on ctid leave, as PostgreSQL's TID
- *		range scan works it out.
+ *		The range of blocks that conditions on ctid leave, computed as in
+ *		PostgreSQL's TID range scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +30,7 @@ is_ctid(const Node *node)
 		((const Var *) node)->varattno == SelfItemPointerAttributeNumber;
 }
 
-/* Compile the conditions: operators that compare ctid with something. */
+/* Compile the conditions, which compare ctid with an expression. */
 List *
 cscan_tid_range_compile(List *quals, PlanState *ps)
 {
@@ -67,7 +67,7 @@ cscan_tid_range_compile(List *quals, PlanState *ps)
 	return bounds;
 }
 
-/* Set min_tid and max_tid, both inclusive.  False if there can be no tuple. */
+/* Set min_tid and max_tid, both inclusive.  False if the range is empty. */
 bool
 cscan_tid_range_evaluate(CScanState *node)
 {
@@ -104,7 +104,7 @@ cscan_tid_range_evaluate(CScanState *node)
 	return ItemPointerCompare(&node->min_tid, &node->max_tid) <= 0;
 }
 
-/* Leave out tuples of the page just read that are not in the range. */
+/* Drop tuples of the current page that are outside the range. */
 void
 cscan_tid_range_trim(CScanState *node)
 {

@@ -7,13 +7,13 @@
  *		choose_exec		let the executor take the shortest way to it
  *
  * The page loop is a heap scan's own, page at a time.  Only the order of the
- * pages differs, and that comes from chunks.c.  The node reads every page itself,
- * through the buffer manager, so that the ABM's pins only decide whether that is
- * a hit.  bitmap.c and tid_range.c have what is particular to scans that read
- * only a part of the table.
+ * pages differs, and that comes from chunks.c.  The node reads every page
+ * itself through the buffer manager, so the ABM's pins only decide whether
+ * that is a hit.  bitmap.c and tid_range.c have what is particular to scans
+ * that read only a part of the table.
  *
- * Invariant: the node has at most one page pinned, and none while it waits for a
- * chunk.
+ * Invariant: the node has at most one page pinned, and none while it waits for
+ * a chunk.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@
 #include "fault.h"
 
 /*
- * A scan descriptor of the kind that PostgreSQL's own scan would have, so that
+ * Make the scan descriptor that PostgreSQL's own scan would have, so that
  * statistics and predicate locks are the same.
  */
 static TableScanDesc
@@ -56,8 +56,8 @@ make_descriptor(CScanState *node)
 		heap->rs_cindex = heap->rs_ntuples = 0;
 
 		/*
-		 * What others have in memory keeps its place there, or its lack of
-		 * one.
+		 * With a ring, pages that others have in memory keep their usage
+		 * counts.
 		 */
 		if (heap->rs_strategy == NULL && (node->reg || node->parallel))
 			heap->rs_strategy = GetAccessStrategy(BAS_BULKREAD);
@@ -66,9 +66,9 @@ make_descriptor(CScanState *node)
 }
 
 /*
- * The first fetch: fix the number of blocks, which is late enough, since the
- * snapshot has been taken before, and register.  What cannot be registered, or
- * is too small to gain by it, is scanned as PostgreSQL would scan it.
+ * Begin at the first fetch: fix the number of blocks and register.  That is
+ * early enough, since the snapshot is older.  PostgreSQL's own scan reads what
+ * cannot be registered or is too small to gain by it.
  */
 static void
 begin_heap_scan(CScanState *node)
@@ -92,7 +92,7 @@ begin_heap_scan(CScanState *node)
 	}
 }
 
-/* The next block of the chunk being read; false if there is none left. */
+/* Get the next block of the current chunk.  False if none is left. */
 static inline bool
 next_block(CScanState *node, BlockNumber *block)
 {
@@ -104,7 +104,7 @@ next_block(CScanState *node, BlockNumber *block)
 	return true;
 }
 
-/* Get the next page with visible tuples; false at the end. */
+/* Get the next page with visible tuples.  False at the end. */
 static bool
 next_page(CScanState *node)
 {
@@ -173,7 +173,7 @@ next_tuple(ScanState *ss)
 	if (node->finished ||
 		((int) heap->rs_cindex >= (int) heap->rs_ntuples && !next_page(node)))
 	{
-		/* In a family it may be its turn again. */
+		/* A member of a family may have another turn. */
 		node->finished = !node->by_family;
 		return ExecClearTuple(slot);
 	}
@@ -192,7 +192,7 @@ next_tuple(ScanState *ss)
 	return ExecStoreBufferHeapTuple(tuple, slot, heap->rs_cbuf);
 }
 
-/* The next tuple that meets the index conditions. */
+/* Get the next tuple that meets the index conditions. */
 static TupleTableSlot *
 next_rechecked_tuple(ScanState *ss)
 {
@@ -208,7 +208,7 @@ next_rechecked_tuple(ScanState *ss)
 	}
 }
 
-/* EvalPlanQual has another version of a row: does it meet what the scan knows? */
+/* EvalPlanQual: does another version of a row meet the scan's conditions? */
 static bool
 recheck(ScanState *ss, TupleTableSlot *slot)
 {
@@ -239,7 +239,7 @@ cscan_tuples_exec(CustomScanState *css)
 }
 
 /* ------------------------------------------------------------------
- * The same without what a given scan does not need, as SeqScan has it in 18
+ * The same without what a given scan does not need, as in 18's SeqScan
  * ------------------------------------------------------------------ */
 
 #if CSCAN_HAVE_SCAN_EXTENDED
@@ -284,7 +284,7 @@ exec_general(PlanState *ps)
 	return exec_scan((CustomScanState *) ps);
 }
 
-/* Called for each tuple: pick the shortest way, past core's own wrapper. */
+/* Choose the shortest function to get a tuple, without core's own wrapper. */
 void
 cscan_tuples_choose_exec(CScanState *node)
 {
