@@ -3,11 +3,11 @@
  * cost.c
  *		What a CScan is estimated to cost; doc/cost.md explains the model.
  *
- * A page that comes in a long run costs cscan.page_cost times seq_page_cost: it
- * is read ahead, in large requests, and perhaps for other scans as well.  The
- * beginning of each run costs a seek, random_page_cost, and each chunk a
+ * A page within a long run costs cscan.page_cost times seq_page_cost: it is
+ * read ahead, in large requests, and perhaps for other scans as well.  The
+ * beginning of each run costs a seek, random_page_cost.  Each chunk costs a
  * hand-over between the ABM and the scan.  So pages that are strewn over the
- * table cost more than PostgreSQL's own scans take for them, and stay theirs.
+ * table cost more than in PostgreSQL's own scans, which keep them.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,21 +29,20 @@
 /* A chunk's hand-over, in units of cpu_tuple_cost. */
 #define HAND_OVER		200
 
-/* What a bitmap asks for, as far as one can tell. */
+/* What a bitmap asks for, as estimated. */
 typedef struct CScanExtent
 {
-	double		tuples;			/* that it knows of */
+	double		tuples;			/* that the bitmap lists */
 	double		pages;			/* that hold them */
-	double		read;			/* pages that are read for these, gaps
-								 * included */
+	double		read;			/* pages that are read for these, with gaps */
 	double		runs;			/* of pages that follow one another */
-	Cost		recheck;		/* of its conditions, for a tuple */
-	bool		lossy;			/* it knows only the pages */
+	Cost		recheck;		/* of the index conditions, per tuple */
+	bool		lossy;			/* the bitmap lists only pages */
 } CScanExtent;
 
 /*
- * Pages with so many tuples, if these are placed at random (Mackert and
- * Lohman's formula, as for bitmap heap scans).
+ * Pages that hold so many tuples placed at random (Mackert and Lohman's
+ * formula, as for bitmap heap scans).
  */
 static double
 random_pages(double tuples, double table_pages)
@@ -75,7 +74,7 @@ extent_of_index(PlannerInfo *root, RelOptInfo *rel, IndexPath *path, CScanExtent
 	extent->recheck = qual_cost.per_tuple;
 	extent->tuples = Max(1.0, path->indexselectivity * rel->tuples);
 
-	/* It knows ranges of pages, and its selectivity is the share of these. */
+	/* A BRIN index knows ranges of pages; its selectivity is their share. */
 	extent->lossy = (path->indexinfo->relam == BRIN_AM_OID);
 	if (extent->lossy)
 	{
@@ -126,7 +125,7 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Path *path, CScanExtent *extent)
 		}
 		else if (extent->read == 0 || input.read < extent->read)
 		{
-			/* No more than the most selective of them. */
+			/* At most the most selective input. */
 			extent->pages = input.pages;
 			extent->read = input.read;
 			extent->runs = input.runs;
@@ -140,9 +139,10 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Path *path, CScanExtent *extent)
 }
 
 /*
- * A scan has no more than CSCAN_MAX_RANGES ranges: of more runs the smallest
- * gaps between them are read through, here a share q of them.  Where lengths are
- * exponentially distributed, their sum is a share q + (1 - q) ln (1 - q) of all.
+ * A scan has at most CSCAN_MAX_RANGES ranges.  Of more runs, the smallest gaps
+ * between them are read through, here a share q of them.  If gap lengths are
+ * exponentially distributed, these have a share q + (1 - q) ln (1 - q) of the
+ * blocks of all gaps.
  */
 static void
 join_runs(RelOptInfo *rel, CScanExtent *extent)
@@ -163,8 +163,8 @@ chunk_blocks(void)
 }
 
 /*
- * What a scan of the whole table costs less than core's estimate, which takes
- * seq_page_cost for each page.
+ * How much less a scan of the whole table costs than in core's estimate, which
+ * takes seq_page_cost for each page.
  */
 Cost
 cscan_cost_whole_discount(RelOptInfo *rel)
@@ -176,8 +176,8 @@ cscan_cost_whole_discount(RelOptInfo *rel)
 }
 
 /*
- * The same for a range of TIDs.  All but its first page have that price; what is
- * no more than a chunk the scan reads itself.
+ * The same for a range of TIDs, without its first page.  A range of at most
+ * one chunk has no discount: the scan reads it itself.
  */
 Cost
 cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel, TidRangePath *path)
@@ -194,8 +194,8 @@ cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel, TidRangePath *
 }
 
 /*
- * Set the costs of a bitmap-driven CScan, whose path core has made: its rows,
- * its number of workers and whether it is disabled are right.
+ * Set the costs of a bitmap-driven CScan.  Core has made its path with the
+ * right rows, number of workers and disabled state.
  */
 void
 cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
@@ -220,7 +220,7 @@ cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
 	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
 	page_cost = seq_cost;
 
-	/* What is no more than a chunk the scan reads itself, block by block. */
+	/* At most one chunk: the scan reads it itself, block by block. */
 	if (extent.read > chunk_blocks())
 		page_cost *= cscan_page_cost;
 	io = extent.read * page_cost + extent.runs * Max(0.0, random_cost - page_cost) +
@@ -236,7 +236,7 @@ cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
 	visited = exact * extent.tuples + (1.0 - exact) * extent.pages * per_page;
 	visited = Max(1.0, Min(visited, rel->tuples));
 
-	/* Where tuples are known their index conditions are not checked again. */
+	/* The index conditions of listed tuples are not checked again. */
 	cpu = visited * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
 	cpu -= Min(visited, exact * extent.tuples) *
 		Min(extent.recheck, rel->baserestrictcost.per_tuple);

@@ -4,24 +4,25 @@
  *		Which tables are scanned cooperatively.
  *
  *		decide			while a statement is being planned
- *		in				of a finished statement
- *		why_not			and if not, why
- *		switched_off	why no table is, if that is so
+ *		in				in a finished statement
+ *		why_not			the reason if a table is not
+ *		switched_off	the reason if no table is
  *
  * The reasons are in the order in which a user would want to hear them: what
  * is switched off, what can never be, what is only too small.
  *
- * A family, of a partitioned table or of one with inheritance children, counts as
- * one table against cscan.min_table_size.
+ * A family is a partitioned table, or one with inheritance children.  It
+ * counts as one table against cscan.min_table_size.
  *
- * The planner has asked for the size of each table.  To ask once more opens all of
- * their files again, which for 1,500 partitions takes as long as the rest of
- * planning.  So what was decided of a member then holds for the finished plan.  Only
- * where a statement reads it as a part of two families, and they differ, it is asked
- * again.
+ * The planner has asked for the size of each table.  Asking once more opens
+ * all of their files again, which for 1,500 partitions takes as long as the
+ * rest of planning.  So the decision on a member holds for the finished plan,
+ * too.  It is made anew only if a statement reads the table as a part of two
+ * families and the decisions differ.
  *
- * Invariant: a family's size counts what is known before execution.  Partitions that
- * the planner has pruned are left out, those that the executor will prune are not.
+ * Invariant: a family's size counts what is known before execution.
+ * Partitions that the planner has pruned do not count; those that the executor
+ * will prune do.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,11 +41,11 @@
 #include "cscan.h"
 #include "planner/planner.h"
 
-/* What keeps a table from being scanned cooperatively */
+/* What keeps a table from being scanned cooperatively. */
 typedef enum CScanObstacle
 {
 	CSCAN_NO_OBSTACLE,
-	CSCAN_SWITCHED_OFF,			/* whatever the table; see switched_off() */
+	CSCAN_SWITCHED_OFF,			/* no table is; see switched_off() */
 	CSCAN_NO_TABLE,
 	CSCAN_TEMPORARY,
 	CSCAN_SYSTEM_CATALOG,
@@ -66,7 +67,7 @@ cscan_planner_switched_off(void)
 	return NULL;
 }
 
-/* In blocks; a table must be larger. */
+/* A table must have more blocks than this. */
 static double
 min_table_blocks(void)
 {
@@ -76,12 +77,12 @@ min_table_blocks(void)
 static bool
 large_enough(Relation rel, double family)
 {
-	/* To ask for the size of each of a thousand partitions takes long. */
+	/* Asking for the sizes of a thousand partitions takes long. */
 	return cscan_min_table_size == 0 || family > min_table_blocks() ||
 		RelationGetNumberOfBlocks(rel) > min_table_blocks();
 }
 
-/* Of a table that is locked, whose family has so many blocks */
+/* Call with the table locked; its family has so many blocks. */
 static CScanObstacle
 obstacle_of(Relation rel, double family)
 {
@@ -137,13 +138,13 @@ too_small(Oid relid, double family)
 
 CScanPlanning cscan_planning;
 
-/* Of a table that is a member of a family */
+/* The decision on a member of a family. */
 typedef struct CScanDecision
 {
 	Oid			relid;
 	char		status;			/* simplehash's */
 	bool		eligible;
-	bool		otherwise;		/* in another family of the statement it is not so */
+	bool		otherwise;		/* families of the statement differ on it */
 } CScanDecision;
 
 #define SH_PREFIX		decisions
@@ -157,7 +158,7 @@ typedef struct CScanDecision
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* The table that a partition or another inheritance child belongs to in the end. */
+/* The topmost parent of a partition or another inheritance child. */
 static Index
 top_parent_planned(PlannerInfo *root, Index rti)
 {
@@ -167,7 +168,7 @@ top_parent_planned(PlannerInfo *root, Index rti)
 	return rti;
 }
 
-/* Pages of all tables of this one's family that the statement reads; 0: it has none. */
+/* Pages of the table's family that the statement reads; 0: it has none. */
 static double
 family_pages(PlannerInfo *root, Index rti)
 {
@@ -215,7 +216,7 @@ cscan_eligible_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 }
 
 /* ------------------------------------------------------------------
- * Of a finished statement
+ * In a finished statement
  * ------------------------------------------------------------------ */
 
 /* Size of a partitioned table, or of one with inheritance children */
@@ -225,7 +226,7 @@ typedef struct CScanFamilySize
 	double		blocks;
 } CScanFamilySize;
 
-/* The table that a partition or another inheritance child belongs to in the end. */
+/* The topmost parent of a partition or another inheritance child. */
 static Index
 top_parent(CScanFamilies *families, Index rti)
 {
@@ -247,7 +248,7 @@ top_parent(CScanFamilies *families, Index rti)
 	return rti;
 }
 
-/* Blocks of all tables of a table's family that the statement reads; 0: it has none. */
+/* Blocks of the table's family that the statement reads; 0: it has none. */
 static double
 family_blocks(CScanFamilies *families, Index rti)
 {

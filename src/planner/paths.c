@@ -4,20 +4,20 @@
  *		Makes CScans compete with PostgreSQL's own scans, by cost.
  *
  * A CScan is not a path of its own.  It is a path of PostgreSQL's with another
- * price, and the finished plan is rewritten (rewrite.c):
+ * price, and rewrite.c rewrites the finished plan:
  *
  *		a scan of the whole table	a SeqScan path; every SeqScan of an eligible
  *									table becomes a CScan
  *		a range of TIDs				a TidRangeScan path, likewise
  *		a bitmap-driven scan		a BitmapHeapScan path over a BitmapAnd of one
  *									input, which PostgreSQL itself never makes.
- *									That is the mark: others stay as they are
+ *									This is the mark; others stay as they are
  *
  * So all that PostgreSQL knows about these paths holds for CScans: target
  * lists, parallel plans, row security, partitions.
  *
- * Bitmaps come from PostgreSQL, too.  Those that it has thrown away, because by
- * its own prices something else was better, are made once more.
+ * PostgreSQL also makes the bitmaps.  Those that it has dropped, because
+ * something else was better by its own prices, are made once more.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,8 +55,8 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * Ranges of TIDs, with CScan's price.  Where PostgreSQL has dropped them for
- * something cheaper they do not come back.
+ * Add TID range paths at a CScan's price.  Paths that PostgreSQL has dropped
+ * for cheaper ones do not come back.
  */
 static void
 add_tid_ranges(PlannerInfo *root, RelOptInfo *rel)
@@ -79,7 +79,7 @@ add_tid_ranges(PlannerInfo *root, RelOptInfo *rel)
 		add_path(rel, lfirst(lc));
 }
 
-/* May a bitmap be made of this path, of an index alone? */
+/* Can a bitmap be made of this path's index alone? */
 static bool
 can_be_bitmap(const Path *path)
 {
@@ -102,7 +102,7 @@ add_bitmap_source(List *sources, Path *path)
 	return sources;
 }
 
-/* What bitmaps there can be for a table's conditions: a list of paths. */
+/* Find the bitmaps for a table's conditions: a list of paths. */
 static List *
 find_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -116,9 +116,9 @@ find_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 		sources = add_bitmap_source(sources, lfirst(lc));
 
 	/*
-	 * Some may have been beaten by index scans, which take no part this time.
-	 * (Functions that are called to estimate a condition would have to do
-	 * without them, too, if they plan queries of their own.)
+	 * Index scans may have beaten some of them, so this time they are
+	 * disabled.  (Functions that estimate a condition would do without them,
+	 * too, if they plan queries of their own.)
 	 */
 	rel->pathlist = rel->partial_pathlist = NIL;
 	saved = cscan_disable_index_scans(rel);
@@ -148,7 +148,7 @@ make_bitmap_path(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, int workers)
 	return path;
 }
 
-/* As of the plan that it becomes (planner.h). */
+/* Like cscan_planner_bitmap_may_change() (planner.h), for a path. */
 static bool
 bitmap_may_change(Path *bitmap)
 {
@@ -191,7 +191,7 @@ add_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 		add_path(rel, (Path *) make_bitmap_path(root, rel, bitmap, 0));
 		if (rel->consider_parallel && !bitmap_may_change(bitmap))
 		{
-			/* As many workers as core takes for the pages of this bitmap. */
+			/* Core's number of workers for the pages of this bitmap. */
 			double		pages = compute_bitmap_pages(root, rel, bitmap, 1, NULL, NULL);
 			int			workers = compute_parallel_worker(rel, pages, -1,
 														  max_parallel_workers_per_gather);
@@ -203,8 +203,8 @@ add_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * Is a cursor's current row asked for?  Only a TID scan can find it, and from 18 on
- * PostgreSQL makes no other path.
+ * Does a condition ask for a cursor's current row?  Only a TID scan can find
+ * it, and from 18 on PostgreSQL makes no other path.
  */
 static bool
 wants_current_of(const RelOptInfo *rel)
@@ -225,7 +225,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 	if (prev_set_rel_pathlist_hook)
 		prev_set_rel_pathlist_hook(root, rel, rti, rte);
 
-	/* A hint may set it for the time of planning only. */
+	/* A hint may turn it off during planning only. */
 	if (!cscan_enabled)
 		cscan_planning.active = false;
 

@@ -3,13 +3,13 @@
  * planner.h
  *		Which scans become CScans, and why the others do not.
  *
- *		rewrite.c		the planner hook; turns scans of a finished plan into CScans
+ *		rewrite.c		the planner hook; turns a plan's scans into CScans
  *		paths.c			makes CScans compete with other scans, by cost
  *		cost.c			what a CScan is estimated to cost
  *		visit.c			looks at the nodes of a plan
  *		eligible.c		which tables are scanned cooperatively
  *
- * Calls go downwards only.  The functions for other rooms are named
+ * Calls go downwards only.  The functions for other directories are named
  * cscan_planner_*.
  *
  *-------------------------------------------------------------------------
@@ -23,18 +23,18 @@
 #include "nodes/plannodes.h"
 
 /*
- * The statement that is being planned.  Whoever plans another one meanwhile puts it
+ * The statement that is being planned.  Planning another one meanwhile puts it
  * aside.
  */
 typedef struct CScanPlanning
 {
 	bool		active;			/* its scans may become CScans */
-	MemoryContext context;		/* which lives until the plan is finished */
+	MemoryContext context;		/* lives until the plan is finished */
 
-	/* eligible.c: what was decided of members of families; NULL: nothing yet */
+	/* eligible.c: decisions on members of families; NULL: none yet */
 	struct decisions_hash *decisions;
 
-	/* eligible.c: the family that was asked for last; NULL: none */
+	/* eligible.c: the last family asked for; NULL: none */
 	PlannerInfo *root;
 	Index		top;
 	double		pages;
@@ -51,7 +51,7 @@ extern Cost cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel,
 										  TidRangePath *path);
 extern void cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path);
 
-/* visit.c: call a function for each plan node of a statement, subplans included. */
+/* visit.c: call a function for each plan node, subplans included. */
 typedef void (*CScanPlanVisitor) (Plan *plan, void *arg);
 extern void cscan_planner_visit(PlannedStmt *stmt, CScanPlanVisitor visitor, void *arg);
 
@@ -66,30 +66,30 @@ extern void cscan_visit_children(Plan *plan, CScanChildVisitor visitor, void *ar
 extern bool cscan_planner_is_cscan(const Plan *plan);
 
 /*
- * The table by whose name a query reads all of a family, to which the CScan belongs;
- * InvalidOid if it is a scan by itself, or no CScan.
+ * The table by whose name the query reads the CScan's family.  InvalidOid if
+ * it has no family or is no CScan.
  */
 extern Oid	cscan_planner_family(const Plan *plan);
 
-/* Is it a bitmap heap scan that has been priced as a CScan? */
+/* Is it a bitmap heap scan at a CScan's price? */
 extern bool cscan_planner_is_marked(const Plan *plan);
 
 /*
- * May what an index is asked for, or a bitmap for which indexes are, differ from
- * one pass of a scan to the next?  The leader makes a parallel CScan's bitmap when
- * the Gather above it begins, be it for a new pass, and so before anybody is told
- * of new parameters, or for a scan that will not be asked for a row.  So nothing
- * must depend on when that is: such a parallel scan stays PostgreSQL's own.
+ * May index conditions, or those of a bitmap's indexes, differ from one pass
+ * of a scan to the next?  The leader makes a parallel CScan's bitmap when the
+ * Gather above it begins a pass.  The scan has not been told of new parameters
+ * then, and may never be asked for a row.  Nothing may depend on that moment,
+ * so such a parallel scan stays PostgreSQL's own.
  */
 extern bool cscan_planner_may_change(Node *quals);
 extern bool cscan_planner_bitmap_may_change(Plan *plan);
 
-/* eligible.c: why there are no CScans at all, as a phrase for people; or NULL. */
+/* eligible.c: why there are no CScans at all, as a phrase; or NULL. */
 extern const char *cscan_planner_switched_off(void);
 
 /*
- * May scans of this table become CScans, in the statement that is being planned?  A
- * member's family counts, and the decision is kept.
+ * May scans of this table become CScans in the statement being planned?  The
+ * size of a member's family counts.  The decision on a member is kept.
  */
 extern bool cscan_eligible_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
@@ -97,18 +97,18 @@ extern bool cscan_eligible_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 typedef struct CScanFamilies
 {
 	PlannedStmt *stmt;
-	struct decisions_hash *decisions;	/* of its planning, if they are known */
-	Index	   *parents;		/* of each range table entry, or 0 */
-	List	   *known;			/* of CScanFamilySize: those asked for before */
+	struct decisions_hash *decisions;	/* of its planning, if known */
+	Index	   *parents;		/* by range table entry; 0: none */
+	List	   *known;			/* CScanFamilySize of those asked for before */
 } CScanFamilies;
 
-/* The same for a table of a finished statement */
+/* The same for a table of a finished statement. */
 extern bool cscan_eligible_in(CScanFamilies *families, Index rti);
 
 /*
- * Why scans of this table would not be CScans, as a phrase for people; NULL if they
- * would be.  Of partitions and other inheritance children the size of all those
- * counts that the query reads.
+ * Why scans of this table would not be CScans, as a phrase for people; NULL if
+ * they would be.  For partitions and other inheritance children the size of
+ * all those that the query reads counts.
  */
 extern const char *cscan_planner_why_not(CScanFamilies *families, Index rti);
 

@@ -3,16 +3,17 @@
  * rewrite.c
  *		Turns scans of a finished plan into CScans.
  *
- * PostgreSQL's planner decides, with the prices of paths.c; then each SeqScan
- * and TidRangeScan of an eligible table, and each BitmapHeapScan with paths.c's
- * mark, is replaced by a CustomScan with the same target list, qual and costs.
- * So a plan has a CScan where it would have had a Seq Scan, and enable_seqscan,
- * enable_bitmapscan and enable_tidscan govern both.
+ * PostgreSQL's planner decides, with the prices of paths.c.  Then a CustomScan
+ * with the same target list, qual and costs replaces each SeqScan and
+ * TidRangeScan of an eligible table, and each BitmapHeapScan with the mark of
+ * paths.c.  So a plan has a CScan where it would have had a Seq Scan, and
+ * enable_seqscan, enable_bitmapscan and enable_tidscan govern both.
  *
- * Left alone: whatever a SCROLL cursor reads (the planner has decided already
- * that the plan can go backward), and scans with a CURRENT OF.
+ * Two things stay as they are: what a SCROLL cursor reads, since the planner
+ * has already decided that the plan can go backward, and scans with a CURRENT
+ * OF.
  *
- * On the way down it is noted whether only the first rows may be wanted.
+ * The way down notes whether only the first rows may be wanted.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,19 +32,19 @@
 typedef struct CScanRewrite
 {
 	Bitmapset  *first_rows_subplans;	/* plan ids (from 1) */
-	Bitmapset  *row_subplans;	/* likewise: that hand on rows as they come */
-	bool		locks_rows;		/* some node of the statement does, as they come */
+	Bitmapset  *row_subplans;	/* likewise: hand on rows as they come */
+	bool		locks_rows;		/* a node locks rows as they come */
 	CScanFamilies families;
 	int			in_order;		/* nodes above that lock rows as they come */
 } CScanRewrite;
 
-/* What the children of a plan node are told. */
+/* What the children of a plan node need to know. */
 typedef struct CScanAbove
 {
 	CScanRewrite *ctx;
-	Plan	   *plan;			/* the node */
+	Plan	   *plan;			/* the plan node */
 	bool		first_rows;		/* only the first rows may be wanted */
-	bool		inner_first_rows;	/* of the inner side of a join, too */
+	bool		inner_first_rows;	/* likewise on a join's inner side */
 } CScanAbove;
 
 static planner_hook_type prev_planner_hook;
@@ -62,8 +63,8 @@ has_current_of(Node *node, void *context)
 }
 
 /*
- * Note the subplans that are run only until their first row, and those whose rows come
- * to whoever reads them as they come out of it: of WITH and of ARRAY().
+ * Note the subplans that run only until their first row.  Also note those of
+ * WITH and ARRAY(), whose reader gets the rows as they come.
  */
 static bool
 look_at_subplans(Node *node, void *context)
@@ -86,7 +87,7 @@ look_at_subplans(Node *node, void *context)
 	return expression_tree_walker(node, look_at_subplans, context);
 }
 
-/* A CScan with the target list, qual and costs of that scan. */
+/* Make a CScan with the target list, qual and costs of a scan. */
 static CustomScan *
 make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
 {
@@ -111,7 +112,7 @@ is_eligible(const Scan *scan, CScanRewrite *ctx)
 		cscan_eligible_in(&ctx->families, scan->scanrelid);
 }
 
-/* A CScan's bitmap is made by one process, in its own memory. */
+/* One process makes a CScan's bitmap, in its own memory. */
 static void
 unshare_bitmap(Plan *plan)
 {
@@ -152,8 +153,8 @@ rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 			if (plan->parallel_aware && cscan_planner_bitmap_may_change(plan->lefttree))
 			{
 				/*
-				 * There is no such path (paths.c).  If there were one all the
-				 * same, it would stay PostgreSQL's own, without the mark.
+				 * paths.c makes no such path.  If there were one, it would
+				 * stay PostgreSQL's own, without the mark.
 				 */
 				plan->lefttree = linitial(((BitmapAnd *) plan->lefttree)->bitmapplans);
 				return plan;
@@ -166,7 +167,7 @@ rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 	}
 }
 
-/* Does this node hand on rows only after it has read all of its input? */
+/* Does this node read all of its input before it hands on a row? */
 static bool
 reads_all_input(const Plan *plan)
 {
@@ -183,7 +184,7 @@ reads_all_input(const Plan *plan)
 	}
 }
 
-/* A child of a node that has been rewritten. */
+/* Rewrite a child of a plan node. */
 static void
 rewrite_child(Plan **child, void *arg)
 {
@@ -194,9 +195,8 @@ rewrite_child(Plan **child, void *arg)
 }
 
 /*
- * Does this node lock rows, or keys, that are there already in the order in which
- * they come?  Two of them that take their rows in different orders might wait for
- * each other.
+ * Does this node lock existing rows or keys in the order in which they come?
+ * Two such nodes with different orders might wait for each other.
  */
 static bool
 locks_rows(const Plan *plan)
@@ -211,9 +211,9 @@ locks_rows(const Plan *plan)
 }
 
 /*
- * Can all processes of a parallel query read for this scan?  PostgreSQL has each
- * child of a Parallel Append that it takes for small read by one process; in a
- * family all processes read what is there.
+ * Can all processes of a parallel query read for this scan?  In a Parallel
+ * Append, PostgreSQL has one process read each child that it takes for small.
+ * In a family all processes read what is there.
  */
 static bool
 can_be_parallel(const CustomScan *cscan)
@@ -230,10 +230,11 @@ can_be_parallel(const CustomScan *cscan)
 }
 
 /*
- * The CScans below an Append may be a family (exec/family.c).  Where the order of its
- * children counts none of them is a CScan.  Partitions that come in order, one behind
- * the other, are sorted by themselves.  Of INTERSECT and EXCEPT, which up to 17 read
- * one side before the other, each side is a subquery's scan.
+ * Mark the CScans below an Append as a possible family (exec/family.c).  If
+ * the order of its children counts, none of them is a CScan.  Partitions that
+ * come in order, one behind the other, are each sorted.  In INTERSECT and
+ * EXCEPT, which up to 17 read one side before the other, each side is a
+ * SubqueryScan.
  */
 static void
 mark_family(Append *append, const CScanRewrite *ctx)
@@ -256,7 +257,7 @@ mark_family(Append *append, const CScanRewrite *ctx)
 	if (list_length(members) < 2)
 		return;
 
-	/* What the query names: the parent, or of UNION ALL the first of these tables. */
+	/* What the query names: the parent, or the first table of UNION ALL. */
 	relid = rt_fetch(((CustomScan *) linitial(members))->scan.scanrelid, rtable)->relid;
 	if (!bms_is_empty(append->apprelids))
 	{
@@ -304,7 +305,7 @@ rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 	return plan;
 }
 
-/* As a visitor: what a node tells about the statement and its subplans. */
+/* A visitor: note what a node tells about the statement and its subplans. */
 static void
 look_at_node(Plan *plan, void *arg)
 {
@@ -367,7 +368,7 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 	{
 		CScanRewrite ctx = {0};
 
-		/* Subplans may stand before the plans that use them. */
+		/* Subplans may come before the plans that use them. */
 		cscan_planner_visit(stmt, look_at_node, &ctx);
 		ctx.families.stmt = stmt;
 		ctx.families.decisions = decisions;

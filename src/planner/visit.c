@@ -8,8 +8,8 @@
  *		is_cscan, is_marked, may_change, bitmap_may_change
  *						what a node, or its conditions, tell
  *
- * "children" is the one place that knows where a plan node keeps others.  Its
- * function is given the place, so that the rewriter can put another node there.
+ * Only "children" knows where a plan node keeps its children.  It passes the
+ * place to its function, so that the rewriter can put another node there.
  *
  * Invariant: nothing here changes a plan, unless that function does.
  *
@@ -52,7 +52,7 @@ cscan_planner_is_marked(const Plan *plan)
 		list_length(((BitmapAnd *) plan->lefttree)->bitmapplans) == 1;
 }
 
-/* Does an expression hold what comes from elsewhere in the plan? */
+/* Does an expression use values from elsewhere in the plan? */
 static bool
 has_params(Node *node, void *context)
 {
