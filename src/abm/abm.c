@@ -3,14 +3,14 @@
  * abm.c
  *		The Active Buffer Manager: one background worker for the cluster.
  *
- * This file is its life: registration, start, errors, end.  rounds.c is what it
- * does in between.
+ * This file is its life: registration, start, errors, end.  rounds.c is what
+ * it does in between.
  *
- * The worker is connected, to no database, so that it takes part in procsignal
- * barriers and invalidation, but it never runs a transaction: an abort would
+ * The ABM is connected, to no database, so that it takes part in procsignal
+ * barriers and invalidation.  It never runs a transaction: an abort would
  * release its locks.  It exits with code 1 to be started again.
  *
- * Invariant: however the worker exits, it leaves no pin, no I/O in flight and no
+ * Invariant: however the ABM exits, it leaves no pin, no I/O in flight and no
  * lock behind, and the shared state says so.  Pins go before locks.
  *
  *-------------------------------------------------------------------------
@@ -33,9 +33,9 @@ static uint32 wait_idle;
 static shmem_startup_hook_type prev_shmem_startup_hook;
 
 /*
- * The end, whatever its reason, in two steps, so that the second is done even
- * if the first fails: an error while exiting ends a callback.  First the pins
- * go; nothing is read any more.
+ * The end, whatever its reason, has two steps, since an error ends an exit
+ * callback but not the next one.  The first step drops the pins.  Nothing is
+ * read any more.
  */
 static void
 abandon_loads(int code, Datum arg)
@@ -44,12 +44,12 @@ abandon_loads(int code, Datum arg)
 	(void) arg;
 	LWLockReleaseAll();
 
-	/* It may be that of the load in which we were interrupted. */
+	/* It may be that of an interrupted load. */
 	CurrentResourceOwner = AuxProcessResourceOwner;
 	cscan_loads_abandon();
 }
 
-/* Then the locks, and what the others see of us. */
+/* The second step gives up the locks, and clears the ABM's shared state. */
 static void
 say_goodbye(int code, Datum arg)
 {
@@ -82,8 +82,8 @@ say_hello(void)
 }
 
 /*
- * Anything that went wrong outside of a load: end, with empty hands.  The
- * postmaster starts another one.
+ * Handle an error outside of a load: exit with nothing held.  The postmaster
+ * starts the ABM again.
  */
 static void
 recover(void)
@@ -107,8 +107,8 @@ cscan_abm_main(Datum arg)
 	pqsignal(SIGINT, CSCAN_SIG_IGN);
 
 	/*
-	 * Until here SIGHUP was ignored, so a reload since this process was
-	 * forked has not been heard of: whatever the files say, it is read again.
+	 * SIGHUP was ignored until here, so a reload since the fork has been
+	 * missed.  Read the configuration again in any case.
 	 */
 	ConfigReloadPending = true;
 	BackgroundWorkerUnblockSignals();

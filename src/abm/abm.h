@@ -1,20 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * abm.h
- *		The Active Buffer Manager's parts, within its own process.
+ *		The parts of the Active Buffer Manager (ABM), within its own process.
  *
- *		abm.c			the worker's life: start, errors, end
+ *		abm.c			the ABM's life: start, errors, end
  *		rounds.c		its main loop
  *		holding.c		the tables that are held: when their locks come and go
- *		loads.c			loads in flight: start, finish, whom to wake
+ *		loads.c			loads in flight: start, finish, which scans to wake
  *		loader.c		frames: start a load, finish it, let go
- *		page_cache.c	what is said to the kernel of a table's blocks
+ *		page_cache.c	asks and advises the kernel about a table's blocks
  *		recent.c		where the loads of a table begin again
  *		locks.c			the heavyweight locks on tables and databases
- *		neighbours.c	what other processes wait for, and which scans are stalled
- *		trace_file.c	a record of all that is decided
+ *		neighbours.c	what other processes wait for; which scans are stalled
+ *		trace_file.c	a record of all decisions
  *
- * Calls go downwards only.  policy/ decides, this room does.
+ * Calls go downwards only.  policy/ decides, abm/ acts.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,18 +3,18 @@
  * holding.c
  *		The tables that the ABM holds: their locks, and with them their chunks.
  *
- *		look_after		take the locks of tables that came, let go of those that
- *						nobody scans
- *		yield			let go of those whose lock somebody waits for
+ *		look_after		take the locks of new tables, let go of those that no
+ *						scan reads
+ *		yield			let go of tables whose lock another process waits for
  *		wake_all		let all scans look again
  *		anything		is there a table at all?
  *		reset			nothing is held: the ABM begins or ends
  *
  * shared.h draws the states of a table.  locks.c has the locks themselves.
  *
- * Invariant: no lock without a registration that was seen live after the lock was
- * taken, and no chunk of a table without its lock.  Letting go happens in the
- * order: wait for I/O, unpin, unlock.
+ * Invariant: no lock without a registration that was seen live after the lock
+ * was taken, and no chunk of a table without its lock.  Letting go happens in
+ * the order: wait for I/O, unpin, unlock.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 #include "abm/abm.h"
 #include "fault.h"
 
-/* A table whose lock was refused is tried again after so long (us). */
+/* A refused lock is tried again after so long (us). */
 #define RETRY_LOCK_AFTER	100000
 
 static void
@@ -60,9 +60,10 @@ cscan_holding_wake_all(void)
 }
 
 /*
- * Is there a scan of it that is not stalled, or that has gone on a short while
- * ago?  One that finds all that it needs in memory keeps what is held, but needs
- * nothing.  Call with the lock held to be sure.
+ * Does the table have a scan that is not stalled, or went on a short while
+ * ago?  A warm scan finds all that it needs in memory: it keeps what is held,
+ * but asks for nothing.  "warm" says whether it counts.  Call with the lock
+ * held to be sure.
  */
 static bool
 has_active_scan(int table, bool warm, uint64 now)
@@ -85,7 +86,7 @@ cscan_holding_anything(void)
 	return cscan_pool.state->nspaces > 0;
 }
 
-/* Nothing is held of it, and nobody scans it. */
+/* Nothing is held of the table, and no scan reads it. */
 static void
 remove_table(int table)
 {
@@ -131,11 +132,11 @@ acquire_table(int table)
 	if (!wanted)
 		return;
 
-	/* From here on only we change the entry. */
+	/* From here on only the ABM changes the entry. */
 	locked = cscan_locks_take(table, cscan_tables[table].dbid, cscan_tables[table].relid);
 	CSCAN_FAULT(CSCAN_FAULT_ABM_LOCKED);
 
-	/* Only now look whether the registration is still live. */
+	/* Look only now whether a registration is still live. */
 	cscan_lock();
 	wanted = cscan_pool.spaces[table].nscans > 0;
 	if (wanted)
@@ -163,8 +164,8 @@ acquire_table(int table)
 }
 
 /*
- * All scans of a table are stalled, perhaps idle cursors of a session that now
- * wants to change the table: hold nothing until one of them goes on.
+ * All scans of a table are stalled.  They may be idle cursors of a session
+ * that now wants to change the table.  Hold nothing until one of them goes on.
  */
 static void
 suspend_table(int table)
@@ -182,7 +183,7 @@ suspend_table(int table)
 		remove_table(table);
 }
 
-/* Somebody waits for our lock: scans of this table read for themselves. */
+/* Another process waits for the lock: scans read this table themselves. */
 static void
 yield_table(int table)
 {
@@ -205,8 +206,8 @@ cscan_holding_yield_waited_for(void)
 }
 
 /*
- * May there be something to do for it?  An unlocked look, since hardly ever is
- * there anything: what is missed now is seen next time.
+ * May the table need care?  It hardly ever does, so this is an unlocked look.
+ * What is missed now is seen next time.
  */
 static bool
 needs_care(int table, uint64 now)
@@ -225,7 +226,7 @@ needs_care(int table, uint64 now)
 	}
 }
 
-/* Do for a table what is to be done. */
+/* Do what a table needs. */
 static void
 look_after_table(int table, uint64 now)
 {
@@ -277,8 +278,8 @@ look_after_table(int table, uint64 now)
 }
 
 /*
- * Take the locks of new tables, let go of those that nobody scans.  Returns
- * whether there were any.
+ * Take the locks of new tables, and let go of tables that no scan reads.
+ * Returns whether any table needed care.
  */
 bool
 cscan_holding_look_after(void)
@@ -319,8 +320,8 @@ cscan_holding_look_after(void)
 }
 
 /*
- * Nothing is held by anybody: so it is after an ABM has ended, and so a new one
- * begins.  Scans that are registered stay so, and are served again.
+ * Note that nothing is held, as the ABM begins or ends.  Registered scans stay
+ * registered and are served again.  Call with the lock held.
  */
 void
 cscan_holding_reset(void)

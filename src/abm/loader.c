@@ -5,8 +5,8 @@
  *		pinned until they are let go.  Never decides anything.
  *
  * Each slot of the pool has its frames here, in the ABM's own memory: the
- * pinned buffers, and the resource owner that they are pinned under, so that
- * after an error all of a chunk's pins go at once.
+ * pinned buffers and the resource owner that they are pinned under.  So after
+ * an error all of a chunk's pins go at once.
  *
  * Starting a load hands its reads to the kernel as far as the version can:
  *
@@ -14,17 +14,17 @@
  *		17		advice and vectored reads; finishing reads them
  *		18, 19	asynchronous reads; finishing waits for them
  *
- * A load that goes on where the last one ended needs no advice: the kernel has
- * read ahead by itself, and at less cost, as it puts what it reads by itself
- * into large pages.
+ * A load that goes on where the last one ended needs no advice.  The kernel
+ * has read ahead by itself, which costs less, since it puts these reads into
+ * large pages.
  *
- * Every read that was started is waited for, whatever happens: with io_uring
- * one that nobody waits for keeps its buffers pinned.
+ * Every read that was started is waited for, whatever happens.  With io_uring
+ * a read that nobody waits for keeps its buffers pinned.
  *
  * Blocks that were in memory before are left as they were found.  Blocks that
- * the ABM read and nobody wants are unpinned with no usage to their name, so
- * that they go before anybody else's, unless somebody has used one for itself;
- * and when their slot is given up they become the very next frames to be reused.
+ * the ABM read and nobody wants are unpinned with a usage count of 0, unless
+ * another process has used them.  So they are evicted before other blocks.
+ * When their slot is given up they become the very next frames to be reused.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@
 #include "fault.h"
 #include "policy/keep.h"
 
-/* So many blocks are read before the ABM looks up again. */
+/* Blocks that are read before the ABM looks for other work. */
 #define BLOCKS_AT_ONCE	(128 * 1024 / BLCKSZ)
 
 #if CSCAN_HAVE_VECTORED_IO
@@ -50,7 +50,7 @@ typedef struct CScanRead
 } CScanRead;
 #endif
 
-/* How a block came into its frame */
+/* How a block came into its frame. */
 typedef enum CScanFrameState
 {
 	CSCAN_FRAME_EMPTY,			/* it has not been loaded */
@@ -63,38 +63,38 @@ typedef struct CScanFrames
 	ResourceOwner owner;		/* NULL: holds nothing */
 	RelFileLocator locator;
 	bool		permanent;
-	int			nbuffers;		/* places in use of the arrays, which have one
-								 * for each block of the chunk */
+	int			nbuffers;		/* used places in the arrays, one for each
+								 * block of the chunk */
 	int			room;			/* size of the arrays */
-	BlockNumber *blocks;		/* of places that are not empty */
+	BlockNumber *blocks;		/* in places that are not empty */
 	Buffer	   *buffers;
 	uint8	   *states;			/* of CScanFrameState */
 
 	/* The load in flight, if any */
 	CScanAction load;			/* what is loaded; nblocks = 0: none is */
-	bool		failed;			/* something of it went wrong */
+	bool		failed;			/* a part of it failed */
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
-	bool		looked;			/* has the page cache been asked for it? */
-	bool		there;			/* then: was most of it there, */
-	bool		keep;			/* and is it to stay, or to come, there? */
+	bool		looked;			/* the page cache has been asked */
+	bool		there;			/* if looked: it had most of the load */
+	bool		keep;			/* if looked: it is to keep the load */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;
 	int			nreads;
 	int			nfinished;
 #else
-	CScanRun	run;			/* the run being read, and */
-	BlockNumber next;			/* the next block of it */
+	CScanRun	run;			/* the run being read */
+	BlockNumber next;			/* the next block of the run */
 #endif
 } CScanFrames;
 
 static CScanFrames *frames;
 static MemoryContext loader_context;
 
-/* What the page cache is to keep: a guess, which ends with this process. */
+/* What the page cache is to keep: a guess that ends with the ABM. */
 static CScanKeep page_cache;
 
-/* What follows the load that was started last. */
+/* The block behind the load that was started last. */
 static RelFileLocator next_locator;
 static BlockNumber next_block;
 
@@ -108,9 +108,7 @@ cscan_loader_init(void)
 	cscan_keep_begin(&page_cache);
 }
 
-/*
- * What error recovery outside of a transaction takes; see bgwriter.c.
- */
+/* Clean up after an error outside of a transaction; see bgwriter.c. */
 void
 cscan_loader_clean_up_error(void)
 {
@@ -123,8 +121,8 @@ cscan_loader_clean_up_error(void)
 }
 
 /*
- * An error while loading is the scan's to raise, when it reads the page in
- * its own session; here it only goes to the log.
+ * Log an error while loading.  The scan raises it when it reads the page in
+ * its own session.
  */
 static void
 report_and_clean_up(MemoryContext old_context)
@@ -135,7 +133,7 @@ report_and_clean_up(MemoryContext old_context)
 	cscan_loader_clean_up_error();
 }
 
-/* Have places for the chunk's first nbuffers blocks; new ones are empty. */
+/* Make room for the chunk's first nbuffers blocks.  New places are empty. */
 static void
 make_room(CScanFrames *f, int nbuffers)
 {
@@ -183,7 +181,7 @@ start_reads(CScanFrames *f, bool sequential)
 			int			n = 0;
 			int			ours = 0;
 
-			/* What the table has grown into may be there in part. */
+			/* If the table has grown, part of the piece may be there. */
 			while (n < limit && block + n < run.end && f->states[place + n] == CSCAN_FRAME_EMPTY)
 				n++;
 			if (n == 0)
@@ -223,19 +221,19 @@ start_reads(CScanFrames *f, bool sequential)
 	}
 }
 
-/* Finish one of them. */
+/* Finish the next read. */
 static void
 finish_read(CScanFrames *f)
 {
 	CScanRead  *read = &f->reads[f->nfinished++];
 
-	/* Not again if this one fails. */
+	/* Do not finish it again if it fails now. */
 	read->started = false;
 	WaitReadBuffers(&read->op);
 	CSCAN_FAULT(CSCAN_FAULT_ABM_READ);
 }
 
-/* What was started must be finished, come what may. */
+/* Reads that were started must be finished, come what may. */
 static bool
 reads_left(const CScanFrames *f)
 {
@@ -260,10 +258,10 @@ start_reads(CScanFrames *f, bool sequential)
 	CScanRun	run = {0, 0, 0};
 
 	/*
-	 * Advice is given on a whole run of blocks, which the storage manager of
-	 * these versions cannot: its advice on single blocks becomes single small
-	 * reads.  What is in shared buffers needs none; a look at the ends will
-	 * do.
+	 * Advise on a whole run of blocks.  The storage manager of these versions
+	 * advises only on single blocks, which become single small reads.  Blocks
+	 * in shared buffers need no advice; the run's ends show whether it is
+	 * there.
 	 */
 	while (!sequential && cscan_action_next_run(&f->load, &run))
 	{
@@ -275,7 +273,7 @@ start_reads(CScanFrames *f, bool sequential)
 	f->next = 0;
 }
 
-/* Is there another block?  After a failure the rest of the chunk is of no use. */
+/* Is there another block?  After a failure the rest is of no use. */
 static bool
 reads_left(CScanFrames *f)
 {
@@ -289,7 +287,7 @@ reads_left(CScanFrames *f)
 	return true;
 }
 
-/* Read some of them. */
+/* Read some blocks. */
 static void
 finish_read(CScanFrames *f)
 {
@@ -298,7 +296,7 @@ finish_read(CScanFrames *f)
 		int64		before = pgBufferUsage.shared_blks_read;
 		int			place = f->run.place + (f->next - f->run.first);
 
-		/* What the table has grown into may be there in part. */
+		/* If the table has grown, part of the piece may be there. */
 		if (f->states[place] != CSCAN_FRAME_EMPTY)
 		{
 			f->next++;
@@ -339,11 +337,11 @@ chunk_name(const CScanFrames *f)
 #endif
 
 /*
- * With cscan.drop_behind the kernel need not keep what is in shared buffers
- * now, unless it had most of it before, or has room for it.  A few pages are
- * what lookups have left there.  Those are in shared buffers now like the
- * others; were they kept, they would stay as long as the chunk is loaded again
- * and again, since that uses them, until such pages fill the page cache.
+ * With cscan.drop_behind the kernel need not keep what is now in shared
+ * buffers.  It keeps a load that it had most of before, or has room for.  If
+ * it had only a few pages of a load, lookups left them there, and these are
+ * dropped, too.  If kept, they would stay as long as the chunk is loaded again
+ * and again, since each load uses them, until such pages fill the page cache.
  */
 static void
 look_before_reads(CScanFrames *f)
@@ -387,7 +385,7 @@ drop_behind(CScanFrames *f)
 		}
 	}
 
-	/* Only what has come from the page cache, and is seen there, may go from it. */
+	/* Only a chunk seen in the page cache can be seen to have gone. */
 	if (f->keep && !f->there && 2 * f->blocks_read > f->load.nblocks && cscan_page_cache_has(f->locator, last))
 		cscan_keep_remember(&page_cache, chunk_name(f), f->load.nblocks);
 #else
@@ -395,7 +393,7 @@ drop_behind(CScanFrames *f)
 #endif
 }
 
-/* Begin to load what the pool decided; cscan_loader_finish() must follow. */
+/* Begin a load that the pool decided; cscan_loader_finish() must follow. */
 void
 cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 {
@@ -406,7 +404,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 
 	Assert(f->load.nblocks == 0);
 
-	/* One run, right behind the last load? */
+	/* Is it one run, right behind the last load? */
 	(void) cscan_action_next_run(act, &run);
 	sequential = run.first == next_block && run.end - run.first == act->nblocks &&
 		RelFileLocatorEquals(table->locator, next_locator);
@@ -415,7 +413,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	while (cscan_action_next_run(act, &run));
 	next_locator = table->locator;
 
-	/* What the slot held before it was unpinned is loaded again. */
+	/* Blocks that the slot held before it was unpinned are loaded again. */
 	if (f->owner == NULL)
 	{
 		f->owner = ResourceOwnerCreate(AuxProcessResourceOwner, "cscan chunk");
@@ -430,8 +428,9 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	f->looked = false;
 
 	/*
-	 * With a strategy, blocks that are found keep their usage count.  Its
-	 * ring is of no use to us: a new one for each load takes no frames again.
+	 * With a strategy, blocks that are found keep their usage count.  A new
+	 * strategy for each load takes no frames again: its ring is of no use to
+	 * the ABM.
 	 */
 	MemoryContextSwitchTo(loader_context);
 	f->strategy = GetAccessStrategy(BAS_BULKREAD);
@@ -452,7 +451,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	CurrentResourceOwner = AuxProcessResourceOwner;
 }
 
-/* What is still pinned under the owner, after a failure, goes with it. */
+/* This also drops pins that are left after a failure. */
 static void
 delete_owner(CScanFrames *f)
 {
@@ -462,8 +461,8 @@ delete_owner(CScanFrames *f)
 }
 
 /*
- * Do some of what is left of a load: read, or wait for, 128 kB or so.  Returns
- * false if nothing is left; then cscan_loader_finish() will not wait.
+ * Read, or wait for, about 128 kB of a load.  Returns false if nothing is
+ * left; then cscan_loader_finish() will not wait.
  */
 bool
 cscan_loader_step(int slot)
@@ -492,7 +491,7 @@ cscan_loader_step(int slot)
 
 /*
  * Wait for a load.  Returns false if it failed: then all of the slot's pins
- * are gone.  *blocks_read is set to the number of blocks read from storage.
+ * are gone.  Sets *blocks_read to the number of blocks read from storage.
  */
 bool
 cscan_loader_finish(int slot, uint32 *blocks_read)
@@ -520,8 +519,8 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 }
 
 /*
- * Unpin a slot's frames, but remember where they are: as long as nobody takes
- * them the blocks stay there.  Those that nobody wants go first.
+ * Unpin a slot's frames, but remember where they are.  The blocks stay there
+ * until another process takes the frames.  Frames that no scan wants go first.
  */
 void
 cscan_loader_unpin(int slot, bool wanted)
@@ -546,8 +545,8 @@ cscan_loader_unpin(int slot, bool wanted)
 }
 
 /*
- * Pin the frames of a slot again.  Returns false if a block is gone; then the
- * slot has to be released.
+ * Pin a slot's frames again.  Returns false if a block is gone; then the
+ * caller must release the slot.
  */
 bool
 cscan_loader_repin(int slot)
@@ -581,8 +580,8 @@ cscan_loader_repin(int slot)
 }
 
 /*
- * Forget a slot's frames, and make them the next to be reused; the last block
- * first, since the free list hands out what came to it last.
+ * Forget a slot's frames, and make them the next to be reused.  The last block
+ * goes first, since the free list hands out its newest entry first.
  */
 void
 cscan_loader_release(int slot)
@@ -590,7 +589,7 @@ cscan_loader_release(int slot)
 	CScanFrames *f = &frames[slot];
 	uint32		ignored;
 
-	/* Still in flight?  If that fails it comes back here by itself. */
+	/* If a load in flight fails, it has released the slot. */
 	if (f->load.nblocks != 0 && !cscan_loader_finish(slot, &ignored))
 		return;
 
@@ -610,8 +609,8 @@ cscan_loader_release(int slot)
 }
 
 /*
- * The process ends: drop the slot's pins without reading anything.  Reads that
- * are on their way are waited for, whatever comes of them.
+ * Drop a slot's pins without reading anything, as the ABM ends.  Reads in
+ * flight are waited for, whatever their result.
  */
 void
 cscan_loader_abandon(int slot)
@@ -630,7 +629,7 @@ cscan_loader_abandon(int slot)
 		delete_owner(f);
 }
 
-/* Are the blocks of a slot that is not pinned still there, as far as a few show? */
+/* Are an unpinned slot's blocks still there, as far as a few show? */
 bool
 cscan_loader_intact(int slot)
 {
@@ -646,7 +645,7 @@ cscan_loader_intact(int slot)
 	return true;
 }
 
-/* Does somebody wait until a buffer of this slot is pinned by nobody else? */
+/* Does a process wait for the last other pin on one of the slot's buffers? */
 bool
 cscan_loader_waited_for(int slot)
 {
@@ -674,7 +673,7 @@ cscan_loader_holds(int slot, Buffer buffer)
 	return false;
 }
 
-/* Nothing is in flight: close the files of tables that may be gone. */
+/* Close the files of tables that may be gone; nothing may be in flight. */
 void
 cscan_loader_tidy(void)
 {

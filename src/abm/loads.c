@@ -6,16 +6,16 @@
  *		run_scheduler	as long as there is room in flight: decide, then evict,
  *						unpin or start a load
  *		finish			finish the oldest load, wake the scans that wait for it
- *		follow_wants	drop, unpin and pin again as the scans' wants have changed
+ *		follow_wants	drop, unpin and pin again as the scans' wants change
  *		drop_slot		wait for the slot's load, forget it, let its frames go
  *		tidy			close files now and then
- *		abandon			the process ends
+ *		abandon			the ABM ends
  *
- * The pool decides (policy/), loader.c handles the frames.  This file carries the
- * decisions from the one to the other.
+ * The pool decides (policy/), loader.c handles the frames.  This file carries
+ * decisions from the pool to the loader.
  *
- * Invariant: the pool calls a chunk loaded only once its frames are there, and has
- * forgotten it before they are let go.
+ * Invariant: the pool calls a chunk loaded only once its frames are there, and
+ * has forgotten it before they are let go.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,9 +30,9 @@
 #define LOADS_IN_FLIGHT		2
 
 /*
- * From storage that takes less than this for a block (us) a chunk is had again
- * for little more than it costs to keep it: new frames, that are in no CPU's
- * cache, for what comes next.
+ * Storage that takes less than this for a block (us) is fast.  Loading a chunk
+ * again costs little more than keeping it, since the next chunk would then
+ * need new frames that are in no CPU's cache.
  */
 #define FAST_BLOCK_TIME		20
 
@@ -42,8 +42,8 @@
 typedef struct CScanLoadInFlight
 {
 	int			slot;
-	int			scan;			/* whom it is for, and */
-	int			policy;			/* under which policy */
+	int			scan;			/* the scan that it is for */
+	int			policy;			/* that scan's policy */
 	uint64		started;		/* us */
 } CScanLoadInFlight;
 
@@ -51,8 +51,8 @@ static CScanLoadInFlight in_flight[LOADS_IN_FLIGHT];
 static int	nin_flight;			/* the oldest is the first */
 static uint64 last_finish;
 static double block_time;		/* see note_storage(); 0: not known yet */
-static int *read_under;			/* for each slot: the policy under which its
-								 * chunk was read, or CSCAN_NONE */
+static int *read_under;			/* by slot: policy that its chunk was read
+								 * under, or CSCAN_NONE */
 static int *to_wake;			/* scans; see find_scans_to_wake() */
 static int	loads_since_tidy;
 
@@ -66,9 +66,10 @@ cscan_loads_init(void)
 }
 
 /*
- * A load of this slot has ended.  Find the blocked scans that can use what is in
- * it; call with the lock held.  They are woken after it has been released: a process that is woken may
- * take the CPU at once, and would take it from the one who has the lock.
+ * A load of this slot has ended.  Find the blocked scans that can use it, and
+ * return how many there are.  Call with the lock held.  The caller wakes them
+ * after it has released the lock: a woken process may take the CPU at once,
+ * and must not take it from the process that holds the lock.
  */
 static int
 find_scans_to_wake(int slot)
@@ -110,9 +111,8 @@ start_load(const CScanAction *act, uint64 now)
 }
 
 /*
- * A load for which a scan had to wait took so long for each block (us).  Others
- * tell nothing of the storage: while nobody waited, the kernel may have read
- * ahead.
+ * Note the time per block (us) of a load that a scan had to wait for.  Other
+ * loads tell nothing of the storage, since the kernel may have read ahead.
  */
 static void
 note_storage(double time)
@@ -130,8 +130,8 @@ storage_is_fast(void)
 }
 
 /*
- * Finish the load at that place of in_flight[].  Returns whether something else
- * may be to be done now.
+ * Finish the load at place n of in_flight[].  Returns whether there may be
+ * something else to do now.
  */
 static bool
 finish_load(int n)
@@ -180,7 +180,7 @@ finish_load(int n)
 	return more;
 }
 
-/* Wait for what is in flight of that slot. */
+/* Finish the slot's loads in flight. */
 static void
 finish_loads_of(int slot)
 {
@@ -191,7 +191,7 @@ finish_loads_of(int slot)
 	}
 }
 
-/* The slot has been forgotten. */
+/* Let go of the frames of a slot that the pool has forgotten. */
 static void
 let_frames_go(int slot)
 {
@@ -212,10 +212,7 @@ cscan_loads_drop_slot(int slot)
 	let_frames_go(slot);
 }
 
-/*
- * Do what the pool decides, until enough is in flight or nothing is to be
- * done.
- */
+/* Do what the pool decides until enough is in flight or nothing is left. */
 void
 cscan_loads_run_scheduler(void)
 {
@@ -235,7 +232,7 @@ cscan_loads_run_scheduler(void)
 		cscan_shared->abm_alive = now;
 
 		/*
-		 * Mostly one load is all that is to be done.  From then on a scan
+		 * Usually one load is all that is to be done.  From then on a scan
 		 * that changes something must set the latch.
 		 */
 		idle = act.kind == CSCAN_ACT_NOTHING ||
@@ -259,15 +256,15 @@ cscan_loads_in_flight(void)
 }
 
 /*
- * Wait for the oldest load and finish it.  Returns whether something else may be
- * to be done now.
+ * Wait for the oldest load and finish it.  Returns whether there may be
+ * something else to do now.
  */
 bool
 cscan_loads_finish(void)
 {
 	bool		told = false;
 
-	/* Somebody may need the next one before this one is complete. */
+	/* A scan may need the next load before this one is complete. */
 	while (cscan_loader_step(in_flight[0].slot))
 	{
 		if (!cscan_shared->abm_idle)
@@ -281,8 +278,8 @@ cscan_loads_finish(void)
 }
 
 /*
- * Drop what goes as soon as nobody wants it, unpin what else nobody wants any
- * more, pin what is wanted again.
+ * Drop slots that go as soon as no scan wants them.  Unpin others that no scan
+ * wants, and pin those that are wanted again.
  */
 void
 cscan_loads_follow_wants(void)
@@ -299,7 +296,7 @@ cscan_loads_follow_wants(void)
 			unwanted = cscan_pool_release(&cscan_pool);
 		else
 		{
-			/* Those that were read have been evicted like others. */
+			/* A chunk that was read counts as evicted. */
 			if (read_under[useless] != CSCAN_NONE)
 				cscan_shared->stats[read_under[useless]].evictions++;
 			cscan_pool_drop(&cscan_pool, useless);
@@ -319,7 +316,7 @@ cscan_loads_follow_wants(void)
 	}
 }
 
-/* Close files, if it is time, or now. */
+/* Close files if it is time, or at once if "now". */
 void
 cscan_loads_tidy(bool now)
 {
@@ -330,7 +327,7 @@ cscan_loads_tidy(bool now)
 	}
 }
 
-/* The process ends, perhaps in the middle of a load: all pins go. */
+/* Drop all pins as the ABM ends, perhaps in the middle of a load. */
 void
 cscan_loads_abandon(void)
 {

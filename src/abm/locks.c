@@ -4,9 +4,9 @@
  *		The ABM's locks: AccessShareLock on each table whose chunks it holds,
  *		and on that table's database, since DROP DATABASE takes no table locks.
  *
- * Locks are session locks, taken outside of any transaction, and always
- * conditionally: the deadlock detector cannot see that a scan waits for the
- * ABM.  They are not released by themselves when the process ends; abm.c does
+ * Locks are session locks, taken outside of any transaction.  They are always
+ * taken conditionally: the deadlock detector cannot see that a scan waits for
+ * the ABM.  They are not released by themselves when the ABM ends; abm.c does
  * that.
  *
  *-------------------------------------------------------------------------
@@ -27,7 +27,7 @@ typedef struct CScanTableLocks
 	LOCKTAG		database;
 } CScanTableLocks;
 
-/* For each table of the pool, what we hold: in our own memory. */
+/* The ABM's locks for each table of the pool, in its own memory. */
 static CScanTableLocks *locks;
 
 void
@@ -37,7 +37,7 @@ cscan_locks_init(void)
 }
 
 /*
- * Take the locks, or none of them if one cannot be had at once, be it that the
+ * Take both locks.  False, with neither, if one cannot be had at once or the
  * lock table is full.
  */
 bool
@@ -72,7 +72,7 @@ cscan_locks_release(int table)
 	LockRelease(&l->database, AccessShareLock, true);
 }
 
-/* Does anybody wait for one of these locks? */
+/* Does any process wait for one of these locks? */
 bool
 cscan_locks_waited_for(int table)
 {

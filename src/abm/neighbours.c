@@ -4,14 +4,13 @@
  *		What other processes wait for, as far as the process array tells, and
  *		which scans do not go on.
  *
- * Who waits for a buffer to be pinned by nobody else?  VACUUM FREEZE and a
- * standby's replay wait for that without bound, and no signal of PostgreSQL's
- * reaches the ABM outside of a transaction.  So the ABM looks, every so often,
- * while it holds pins.
+ * VACUUM FREEZE and a standby's replay wait without bound for a buffer to be
+ * pinned by nobody else.  No signal of PostgreSQL's reaches the ABM outside of
+ * a transaction.  So the ABM looks every so often while it holds pins.
  *
- * A scan that takes no page for a while, although it could, is stalled and does
- * not count in any decision.  Who waits for its client is known at once from one
- * that only waits for a CPU.
+ * A scan that takes no page for a while, although it could, is stalled and
+ * does not count in any decision.  Its wait event tells whether it waits for
+ * its client or only for a CPU.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,8 +26,8 @@
 #define WAIT_CLASS_MASK		0xFF000000U
 
 /*
- * Does this process wait for something that takes no CPU of this machine and is
- * not the storage: its client, a lock, a point in time, another process?
+ * Does this process wait for something that takes no CPU of this machine and
+ * is not the storage: its client, a lock, a point in time, another process?
  */
 static bool
 is_idle_process(int proc)
@@ -48,7 +47,7 @@ is_idle_process(int proc)
 	}
 }
 
-/* Does the scan's process wait for something else?  What its helpers do counts, too. */
+/* Does the scan's process wait for something else, without helpers? */
 static bool
 is_idle(int scan)
 {
@@ -56,7 +55,7 @@ is_idle(int scan)
 		is_idle_process(cscan_scans[scan].proc);
 }
 
-/* A scan that took no page for a while does not count from now on (us). */
+/* Mark scans that took no page for a while as stalled ("now" in us). */
 void
 cscan_neighbours_find_stalled(uint64 now)
 {
@@ -72,7 +71,7 @@ cscan_neighbours_find_stalled(uint64 now)
 		reading += cscan_pool.scans[i].used &&
 			!cscan_pool.scans[i].blocked && !cscan_pool.scans[i].stalled && !is_idle(i);
 
-	/* Where many compete for the CPU it takes longer to be sure. */
+	/* If many compete for the CPUs it takes longer to be sure. */
 	if (reading > ncpus)
 		patience = patience * reading / ncpus;
 
@@ -96,8 +95,8 @@ cscan_neighbours_find_stalled(uint64 now)
 }
 
 /*
- * Does any process wait for a lock on a table or a database?  To ask each lock of
- * ours for its waiters takes long where there are many.
+ * Does any process wait for a lock on a table or a database?  Asking each of
+ * the ABM's many locks for its waiters takes long.
  */
 bool
 cscan_neighbours_lock_waiter(void)
@@ -112,7 +111,7 @@ cscan_neighbours_lock_waiter(void)
 	return false;
 }
 
-/* Does any process wait for a buffer? */
+/* Does any process wait for a buffer pin? */
 bool
 cscan_neighbours_pin_waiter(void)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * page_cache.c
- *		The operating system's copy of a table: what is said to the kernel, and
- *		asked of it, about runs of a table's blocks.
+ *		The operating system's copy of a table: asks and advises the kernel
+ *		about runs of a table's blocks.
  *
  *		cscan_page_cache_advise()	these will be read
  *		cscan_page_cache_has()		is this one there?
@@ -10,12 +10,12 @@
  *		cscan_page_cache_drop()		these need not be kept
  *		cscan_page_cache_forget()	close the file, and forget all answers
  *
- * The storage manager shows nobody its files, so here is one of our own, that
+ * The storage manager hides its files, so the ABM opens one of its own: that
  * of the segment that was asked for last.  It is closed before a table's lock
- * is released, since then the table may go.
+ * is released, since the table may go then.
  *
- * All of this is only advice: where the kernel, or the file, says no, nothing
- * happens, and reading the block will say what is wrong with it.
+ * All of this is only advice.  If the kernel or the file says no, nothing
+ * happens, and reading the block will tell what is wrong with it.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,17 +32,17 @@
 #include <sys/sysmacros.h>
 #endif
 
-/* Advice is given in pieces: the kernel takes no longer ones, and drops the rest. */
+/* The kernel takes no longer advice, and drops the rest. */
 #define ADVICE_BLOCKS	(128 * 1024 / BLCKSZ)
 
-/* Of a chunk at least so many blocks are asked for, and at least one in so many. */
+/* At least so many of a chunk's blocks, and one in so many, are asked for. */
 #define ASK_LEAST		8
 #define ASK_EVERY		8
 
-/* The kernel reads no further ahead than this, as a rule, and often less, */
+/* The kernel usually reads ahead at most this far, and often less. */
 #define AHEAD_BLOCKS	(16 * 1024 * 1024 / BLCKSZ)
 
-/* and in no larger pieces. */
+/* The largest unit in which the kernel reads ahead. */
 #define PIECE_BLOCKS	(2 * 1024 * 1024 / BLCKSZ)
 
 #if defined(USE_POSIX_FADVISE)
@@ -54,8 +54,8 @@ static BlockNumber fd_segment;
 #if CSCAN_HAVE_DROP_BEHIND
 
 /*
- * What cscan_page_cache_has_most() has found out of the blocks behind its load,
- * each ahead_step-th from ahead_first to ahead_end,
+ * Answers of cscan_page_cache_has_most() about the blocks behind its load:
+ * each ahead_step-th from ahead_first to ahead_end.
  */
 static bool ahead[AHEAD_BLOCKS];
 static uint64 ahead_first;
@@ -63,11 +63,11 @@ static uint64 ahead_end;
 static uint32 ahead_step;
 static RelFileLocator ahead_locator;
 
-/* how far the kernel reads ahead on a device, 0: nobody has looked yet, */
+/* How far the kernel reads ahead on a device (blocks); 0: not known yet. */
 static dev_t read_ahead_device;
 static uint32 read_ahead;
 
-/* and the end of what cscan_page_cache_drop() has dropped. */
+/* The end of the run that cscan_page_cache_drop() has dropped. */
 static BlockNumber run_first;
 static BlockNumber run_end;
 static RelFileLocator run_locator;
@@ -103,9 +103,9 @@ open_segment(RelFileLocator locator, BlockNumber segment)
 }
 
 /*
- * Opens the segment of the first block of a run, and returns how many blocks of
- * the run it has; *offset is where they begin in it, in bytes.  0: it cannot be
- * opened.
+ * Open the segment of a run's first block.  Returns how many blocks of the run
+ * it has, or 0 if it cannot be opened.  *offset is where they begin in it
+ * (bytes).
  */
 static int
 open_run(RelFileLocator locator, BlockNumber first, int nblocks, off_t *offset)
@@ -121,8 +121,8 @@ open_run(RelFileLocator locator, BlockNumber first, int nblocks, off_t *offset)
 #endif							/* USE_POSIX_FADVISE */
 
 /*
- * What was found out about a table holds as long as nobody else reads it, or
- * so: it is forgotten when the scans that it was found out for have gone.
+ * Forget what was found out about a table.  It holds only while hardly anybody
+ * else reads the table, so it goes with the scans that it was found out for.
  */
 void
 cscan_page_cache_forget(void)
@@ -163,13 +163,14 @@ cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks)
 #if CSCAN_HAVE_DROP_BEHIND
 
 /*
- * Asks for each step-th of the blocks from first to end: is any part of it in
- * the page cache?  Returns how many are; there[], unless it is NULL, has each
- * answer.  What cannot be told is said to be there.  The numbers have more bits
- * than a block's so that a step behind the last block is no small number.
+ * Ask for each step-th block from first to end whether any part of it is in
+ * the page cache.  Returns how many are; there[], unless NULL, gets each
+ * answer.  A block that cannot be asked for counts as there.  first and end
+ * have more bits than block numbers so that a step behind the last block does
+ * not wrap around.
  *
- * To map a part of a file costs little, and so does to ask for a few pages; to
- * ask for all pages of a chunk takes a tenth of a millisecond and more.
+ * Mapping a part of a file and asking for a few pages cost little.  Asking for
+ * all pages of a chunk takes a tenth of a millisecond or more.
  */
 static uint32
 ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *there)
@@ -188,10 +189,7 @@ ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *
 		size_t		length = before + (size_t) n * BLCKSZ;
 		char	   *map = MAP_FAILED;
 
-		/*
-		 * A map begins where a page of the machine does, perhaps before the
-		 * block.
-		 */
+		/* A map begins at a page of the machine, perhaps before the block. */
 		if (n > 0)
 			map = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, offset - before);
 		for (size_t place = before; first < part_end; first += step, place += (size_t) step * BLCKSZ)
@@ -224,10 +222,10 @@ cscan_page_cache_has(RelFileLocator locator, BlockNumber block)
 }
 
 /*
- * How far the kernel may read ahead of our reads of the open segment, in blocks:
- * twice its limit for the device, since it asks for the next such piece when
- * somebody comes to the middle of one.  A partition has the limit of its disk.
- * What has no device of its own to ask (btrfs) has AHEAD_BLOCKS.
+ * Returns how far the kernel may read ahead in the open segment (blocks):
+ * twice the device's limit, since it asks for as much again in the middle of
+ * what it has read ahead.  A partition has the limit of its disk.  A file
+ * system without a device of its own to ask (btrfs) has AHEAD_BLOCKS.
  */
 static uint32
 blocks_ahead(void)
@@ -268,13 +266,13 @@ blocks_ahead(void)
 }
 
 /*
- * A load is about to begin: are most of its blocks in the page cache?  Those are
- * asked for whose numbers are multiples of a step.
+ * A load is about to begin: are most of its blocks in the page cache?  The
+ * blocks whose numbers are multiples of a step are asked for.
  *
- * What the kernel reads ahead of our own reads does not count.  So behind a load
- * that goes up to the end of its chunk the blocks are looked up at the same time,
- * before it can read them; ahead[] has the answers for the load that comes next,
- * be it that of the next chunk or, as this one is in the pool, of a later one.
+ * Blocks that the kernel reads ahead of the ABM's own reads do not count.  So
+ * behind a load up to the end of its chunk, blocks are looked up now, before
+ * the kernel can read them.  ahead[] keeps the answers for the next load: of
+ * the next chunk or, if that one is in the pool, of a later one.
  */
 bool
 cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
@@ -290,12 +288,12 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 	{
 		uint64		next = ((uint64) run.first + step - 1) / step * step;
 		uint32		n = next < run.end ? (run.end - next - 1) / step + 1 : 0;
-		uint32		known = 0;	/* answers for it and what is behind it, */
-		uint32		skipped = 0;	/* and those before them */
-		uint32		left = 0;	/* and those behind it */
+		uint32		known = 0;	/* answers for the run and what follows */
+		uint32		skipped = 0;	/* answers before those */
+		uint32		left = 0;	/* answers behind the run */
 		uint32		window;
 
-		/* It may be too short to have such a block. */
+		/* A short run may have no such block. */
 		if (n == 0)
 			there += ask_kernel(locator, run.first, (uint64) run.first + 1, 1, NULL);
 		asked += Max(n, 1);
@@ -329,9 +327,9 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 }
 
 /*
- * The blocks need not be kept.  The kernel drops its pages in the pieces in
- * which it has read them; so one that began before these blocks is named once
- * more, if all of it may go.
+ * The blocks need not be kept.  The kernel drops pages in the units in which
+ * it has read them.  A unit that began before these blocks is named once more,
+ * if all of it may go.
  */
 void
 cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks)

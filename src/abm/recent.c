@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * recent.c
- *		What of a table is likely to be in memory still, when it is scanned again
- *		after nobody has scanned it for a while.
+ *		What is likely to be left in memory of a table that is scanned again
+ *		after a while without scans.
  *
- * What was read last is likely to be there, in frames that nobody has taken yet or
- * in the page cache.  A scan that begins somewhere else makes them drop it: each
- * block that it reads takes the place of one that it would have found.  So the ABM
- * remembers, in its own memory, where the loads of a table ended.
+ * The blocks read last are likely to be left, in frames that nobody has taken
+ * yet or in the page cache.  A scan that begins elsewhere makes them go: each
+ * block that it reads takes the place of one that it would have found.  So the
+ * ABM remembers, in its own memory, where the loads of a table ended.
  *
- * Of a table of few chunks each is looked for, so that a query over many partitions
- * begins with what is left of the last one.  The loads of a larger table begin
- * as far behind the last one as what was read last is still there.  Frames and page
- * cache drop first what they were given first, or nearly so.  Therefore a few
- * questions will do: the chunks are asked for, from the last one back, at
- * distances that double until one is not there, and then the border is searched
- * for between the two last ones.
+ * If a table has few chunks the ABM looks for each of them.  So a query over
+ * many partitions begins with what is left of the last one.  The loads of a
+ * larger table begin with the first of the last chunks that are left.  Frames
+ * and page cache drop roughly what they were given first, so a few questions
+ * are enough.  The ABM asks for chunks from the last one back, at distances
+ * that double, until one is gone.  Then it searches for the border between the
+ * last two.
  *
- * All of this is a guess, which costs nothing but time if it is wrong.
+ * All of this is a guess.  A wrong one costs nothing but time.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,16 +28,16 @@
 
 #include "abm/abm.h"
 
-/* So many tables are remembered; when there are more, all of them are forgotten. */
+/* Tables that are remembered; if there are more, all are forgotten. */
 #define MAX_RECENT		16384
 
-/* Of tables of so many chunks each chunk is looked for. */
+/* Up to so many chunks of a table, each is looked for. */
 #define FEW_CHUNKS		16
 
 typedef struct CScanRecent
 {
 	RelFileLocator locator;
-	BlockNumber end;			/* the one behind the last that was loaded */
+	BlockNumber end;			/* block behind the last one loaded */
 } CScanRecent;
 
 static HTAB *recent;
@@ -51,7 +51,7 @@ make_recent(void)
 	recent = hash_create("cscan recent tables", 256, &info, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* The loads of a table have ended, before that block (1 or more). */
+/* The loads of a table have ended before this block (1 or more). */
 void
 cscan_recent_remember(RelFileLocator locator, BlockNumber end)
 {
@@ -101,12 +101,12 @@ recall_begin(RelFileLocator locator, int table, const CScanSpace *space, uint32 
 			 BlockNumber end)
 {
 	uint32		last = cscan_space_chunk_of(space, Min(end, space->extent) - 1) - space->first_chunk;
-	uint32		there = 0;		/* at least so many are */
-	uint32		gone = nchunks; /* and at most */
+	uint32		there = 0;		/* chunks that are known to be there */
+	uint32		gone = nchunks; /* upper limit of these */
 
 	while (there < gone)
 	{
-		/* The next one to be asked for, counted from the last one back. */
+		/* The next chunk to ask for, counted back from the last one. */
 		uint32		n = gone < nchunks ? there + (gone - there) / 2 : Min(2 * there, nchunks - 1);
 
 		if (is_there(locator, space, space->first_chunk + (last + nchunks - n) % nchunks))
@@ -123,8 +123,8 @@ recall_begin(RelFileLocator locator, int table, const CScanSpace *space, uint32 
 }
 
 /*
- * The ABM begins to load of a table, whose space this is a copy of: tell the pool
- * what is likely to be in memory.
+ * The ABM begins to load from a table, whose space is given as a copy.  Tell
+ * the pool what is likely to be in memory.
  */
 void
 cscan_recent_recall(RelFileLocator locator, int table, const CScanSpace *space)

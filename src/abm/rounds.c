@@ -6,13 +6,14 @@
  * After Figure 3's main():
  *
  *		take and give back the locks of tables that came or went
- *		look after neighbours who wait for what we hold, and for stalled scans
+ *		look after processes that wait for what the ABM holds, and stalled scans
  *		as long as there is room in flight: decide, then evict or start a load
  *		finish the oldest load and wake the scans that wait for it
  *		nothing to do: sleep until a scan sets the latch
  *
- * Invariant: a change that a scan has told of is acted on before the ABM sleeps.
- * Scans tell by clearing abm_idle and, where it was set, by setting the latch.
+ * Invariant: the ABM acts on a change that a scan has told of before it
+ * sleeps.  Scans tell by clearing abm_idle and, if it was set, by setting the
+ * latch.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,20 +27,20 @@
 #include "abm/abm.h"
 #include "abm/trace_file.h"
 
-/* How often neighbours are looked after (us). */
+/* How often the ABM looks after its neighbours (us). */
 #define ROUND_TIME			10000
 
 /*
- * How often pins are, while nobody tells of a change, and stalled scans: that
- * takes the scheduler's lock, which is dear where hundreds of scans compete for
- * the CPUs (us).
+ * How often the ABM looks after stalled scans and, if no change is told of,
+ * tables and pins (us).  This takes the scheduler's lock, which is dear where
+ * hundreds of scans compete for the CPUs.
  */
 #define LOOK_TIME			50000
 
-/* Statistics are reported once in so long (us). */
+/* How often statistics are reported (us). */
 #define REPORT_STATS_AFTER	1000000
 
-/* Is somebody waiting for a lock that the ABM holds, or for one of its pins? */
+/* Let go of what another process waits for: locks and pins. */
 static void
 look_after_neighbours(void)
 {
@@ -59,7 +60,7 @@ look_after_neighbours(void)
 	}
 }
 
-/* The pool has become too large for the budget, after a reload. */
+/* After a reload the pool may exceed the budget. */
 static void
 shrink_pool(void)
 {
@@ -89,17 +90,17 @@ look_for_hollow(void)
 	}
 }
 
-/* When the ABM last did what it does now and then (us) */
+/* When the ABM last did its periodic work (us). */
 typedef struct CScanRounds
 {
-	uint64		care;			/* for tables */
-	uint64		wants;			/* that slots follow */
-	uint64		round;			/* and what comes with each: */
+	uint64		care;			/* looked after tables */
+	uint64		wants;			/* followed the scans' wants */
+	uint64		round;			/* went round, which includes: */
 	uint64		stalled;
 	uint64		report;
 } CScanRounds;
 
-/* What needs no hurry */
+/* Do what needs no hurry. */
 static void
 go_round(CScanRounds *last, uint64 now)
 {
@@ -113,7 +114,7 @@ go_round(CScanRounds *last, uint64 now)
 	look_after_neighbours();
 	if (now >= last->report + REPORT_STATS_AFTER)
 	{
-		/* pg_stat_io, where the version has it */
+		/* For pg_stat_io, if the version has it. */
 		pgstat_report_stat(true);
 		last->report = now;
 	}
@@ -121,8 +122,8 @@ go_round(CScanRounds *last, uint64 now)
 }
 
 /*
- * What is due.  "told" says whether there has been a change; returns whether there is
- * one to be acted on.
+ * Do what is due.  "told" says whether there has been a change.  Returns
+ * whether there is one to act on.
  */
 static bool
 do_what_is_due(CScanRounds *last, bool told)
@@ -168,12 +169,12 @@ cscan_rounds_run(uint32 wait_event)
 
 		ResetLatch(MyLatch);
 
-		/* Somebody may have set it since the end of the wait. */
+		/* A scan may have told of a change since the wait ended. */
 		told = told || !cscan_shared->abm_idle;
 		CHECK_FOR_INTERRUPTS();
 		told = do_what_is_due(&last, told);
 
-		/* What the ABM itself has changed it need not be told. */
+		/* The ABM's own changes clear abm_idle, too. */
 		if (told || !cscan_shared->abm_idle)
 			cscan_loads_run_scheduler();
 		if (cscan_loads_in_flight())

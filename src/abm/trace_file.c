@@ -4,11 +4,11 @@
  *		See trace_file.h.
  *
  * The ABM takes records out of the ring (shared/trace_ring.c) and writes them,
- * outside of the scheduler's lock.  If it does not keep up, records are lost, never
- * waited for; how many is written where they are missing.  Nothing that goes wrong
- * with the file does more than end the trace, with a line in the log.
+ * outside of the scheduler's lock.  If it does not keep up, records are lost
+ * and never waited for; their number is written in their place.  An error with
+ * the file only ends the trace, with a line in the log.
  *
- * A trace begins with the pool's state, which is copied under the lock; from
+ * A trace begins with the pool's state, which is copied under the lock.  From
  * then on calls are recorded.  The file is always a new one.
  *
  *-------------------------------------------------------------------------
@@ -26,12 +26,12 @@
 #include "abm/trace_file.h"
 #include "shared/shared.h"
 
-/* So many records are written at once. */
+/* Records that are written at once. */
 #define AT_ONCE		512
 
 static char *trace_file;		/* the setting */
 
-/* The ABM's. */
+/* The ABM's own. */
 static char *writing;			/* name of the file, or NULL */
 static int	fd = -1;
 static uint64 nwritten;			/* records */
@@ -41,7 +41,7 @@ static char *refused;			/* name of a file that could not be made */
  * The file
  * ------------------------------------------------------------------ */
 
-/* No more records; what is in the ring is of no interest any more. */
+/* Stop recording.  Records in the ring no longer matter. */
 static void
 stop_recording(void)
 {
@@ -61,7 +61,7 @@ close_file(void)
 	writing = NULL;
 }
 
-/* False, and no trace any more, if that fails. */
+/* Write to the file.  On failure ends the trace and returns false. */
 static bool
 write_bytes(const uint8 *bytes, size_t size)
 {
@@ -75,7 +75,7 @@ write_bytes(const uint8 *bytes, size_t size)
 			continue;
 		if (written <= 0)
 		{
-			/* As elsewhere: no reason given means that there is no space. */
+			/* As elsewhere: no reason given means no space. */
 			if (errno == 0)
 				errno = ENOSPC;
 			ereport(LOG,
@@ -91,7 +91,7 @@ write_bytes(const uint8 *bytes, size_t size)
 	return true;
 }
 
-/* Records first..end - 1 of an array that is as long as a power of two. */
+/* Write records first..end - 1 of an array whose length is a power of two. */
 static bool
 write_records(const CScanTraceRecord *records, uint64 mask, uint64 first, uint64 end)
 {
@@ -117,8 +117,8 @@ write_record(const CScanTraceRecord *r)
 }
 
 /*
- * All that is in the ring.  What comes meanwhile waits for the next time: where
- * many call the pool there is always some more, and the ABM has other work.
+ * Write all records in the ring.  Those that come meanwhile wait for the next
+ * time: with many callers of the pool there are always more.
  */
 static bool
 drain(void)
@@ -131,7 +131,7 @@ drain(void)
 		CScanTraceRecord lost = {.kind = CSCAN_TRACE_LOST};
 		uint64		head;
 
-		/* What was lost comes behind what is there. */
+		/* The number of lost records follows those in the ring. */
 		cscan_lock();
 		head = ring->head;
 		if (head == ring->tail)
@@ -156,7 +156,7 @@ drain(void)
 void
 cscan_trace_file_write(bool all)
 {
-	/* An unlocked look: what is missed now is seen next time. */
+	/* An unlocked look: records missed now are seen next time. */
 	if (writing != NULL &&
 		(all || cscan_trace_ring->head - cscan_trace_ring->tail >= CSCAN_TRACE_RING / 4))
 		(void) drain();
@@ -198,7 +198,10 @@ copy_record(void *arg, const CScanTraceRecord *r)
 	copy->n++;
 }
 
-/* The state of the pool, with the calls from then on in the ring; or no records. */
+/*
+ * Copy the pool's state, and record calls in the ring from then on.  Returns
+ * no records if memory runs out.
+ */
 static CScanTraceCopy
 copy_state(void)
 {
@@ -218,7 +221,7 @@ copy_state(void)
 		}
 		cscan_unlock();
 
-		/* The first time it has only been counted. */
+		/* The first pass only counted. */
 		if (copy.records != NULL)
 			pfree(copy.records);
 		copy.room = copy.n + copy.n / 2 + 64;

@@ -11,7 +11,7 @@
 #ifndef CSCAN_TRACE_FILE_H
 #define CSCAN_TRACE_FILE_H
 
-/* Do what cscan.trace says; write what there is, or wait for more; write and end. */
+/* Do what cscan.trace says; write all, or wait for more; write and end. */
 extern void cscan_trace_file_begin_or_end(void);
 extern void cscan_trace_file_write(bool all);
 extern void cscan_trace_file_end(void);
