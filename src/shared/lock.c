@@ -3,18 +3,18 @@
  * lock.c
  *		The scheduler's lock: an LWLock with a short queue.
  *
- * It is held for some microseconds, so hardly anybody ever finds it taken.
- * But where hundreds of scans share few CPUs, now and then a process loses its
- * CPU while it holds the lock.  Then all the others queue behind it, and that
- * queue stays: an LWLock wakes the first of it, and until that one has got a
- * CPU, behind all who want one, nobody else of the queue is woken.
+ * The lock is held for some microseconds, so hardly any process finds it
+ * taken.  But if hundreds of scans share few CPUs, now and then a process
+ * loses its CPU while it holds the lock.  Then all others queue behind it, and
+ * that queue stays.  An LWLock wakes only the first in the queue.  The others
+ * sleep until that one has got a CPU, behind all processes that want one.
  *
- * So there are never more than a few in the queue.  Who finds the lock taken
- * and the queue full sleeps for a moment and tries again; those wake up by
- * themselves, whenever it is.  After many tries it queues all the same, so that
- * nobody waits without bound.  The ABM, which all wait for, always queues.
+ * So the queue never holds more than a few.  A process that finds the lock
+ * taken and the queue full sleeps for a moment, wakes up by itself and tries
+ * again.  After many tries it queues all the same, so that no process waits
+ * without bound.  The ABM, which all wait for, always queues.
  *
- * Nothing here is interrupted, and nobody sleeps with the lock.
+ * Nothing here is interrupted, and no process sleeps with the lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,13 +24,13 @@
 
 #include "shared/shared.h"
 
-/* So many queue, but for the ABM. */
+/* Processes that queue, besides the ABM. */
 #define MAX_QUEUE		4
 
 /*
- * Others sleep for so long (us), each time twice as long up to a limit, and so
- * often at most.  Hundreds that wake up every millisecond would leave little of
- * the CPUs to the one who has the lock.
+ * Other processes sleep for so long (us), each time twice as long up to a
+ * limit, and at most so often.  Hundreds that wake up every millisecond would
+ * leave little of the CPUs to the process that has the lock.
  */
 #define MIN_NAP			1000
 #define MAX_NAP			32000
@@ -60,7 +60,7 @@ lock_slowly(void)
 	}
 	for (int naps = 0;; naps++)
 	{
-		/* While it counts it cannot go: an LWLock holds off interrupts. */
+		/* The count stays right: an LWLock holds off interrupts. */
 		if (pg_atomic_fetch_add_u32(&cscan_shared->lock_queue, 1) < MAX_QUEUE ||
 			naps >= MAX_NAPS)
 		{

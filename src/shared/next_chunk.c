@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * next_chunk.c
- *		How a scan comes by its next chunk: it is there, or is waited for, or
- *		the scan reads it itself.
+ *		How a scan comes by its next chunk: the chunk is there, or the scan
+ *		waits for it, or reads it itself.
  *
- * The scan trusts the shared state for speed only.  If the ABM is down, stuck
- * or without its lock, or has done nothing for the scan for too long, the scan
- * takes its next chunk out of the wanted set and reads it itself.
+ * The scan trusts the shared state for speed only.  It takes its next chunk
+ * out of the wanted set and reads it itself if the ABM is down, stuck or
+ * without its lock, or has done nothing for the scan for too long.
  *
- * What a scan finds in memory anyway it takes without the ABM, and several
- * chunks of it at once while many wait for the scheduler's lock.
+ * A scan takes what it finds in memory without the ABM.  While many wait for
+ * the scheduler's lock it takes several such chunks at once.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,31 +24,30 @@
 #define WAIT_ROUND		100
 
 /*
- * Helpers that take no page for so long, although they do not wait for a chunk,
- * wait for their leader to take their rows (us).
+ * Helpers that take no page for so long (us), although they do not wait for a
+ * chunk, wait for their leader to take their rows.
  */
 #define HELPERS_STUCK_AFTER	10000
 
 /*
- * Nobody waits for one chunk for longer than this before it reads it itself, be
- * the ABM as busy as it may (us).
+ * A scan waits for a chunk at most so long (us), however busy the ABM is.
+ * Then it reads the chunk itself.
  */
 #define PATIENCE		30000000
 
-/* So many of a chunk's blocks are looked up to tell whether it is in memory. */
+/* Blocks of a chunk that are looked up to tell whether it is in memory. */
 #define RESIDENT_SAMPLE	16
 
 /*
- * A scan that finds its chunks in memory takes more than one at once, and at most
- * CSCAN_MAX_AHEAD, only where more than one in so many found the scheduler's lock
- * taken.
+ * A scan takes more than one chunk in memory at once only if more than one in
+ * so many found the scheduler's lock taken.  CSCAN_MAX_AHEAD is the limit.
  */
 #define MUCH_WAITING	64
 
-/* So many chunks to take at once next time, whatever scan it is for, and */
+/* Chunks that this process takes at once next time, for any scan. */
 static uint32 reach = 1;
 
-/* the lock's counts when that was fixed */
+/* The lock's counts when "reach" was set. */
 static uint64 locks_then;
 static uint64 waits_then;
 
@@ -72,9 +71,9 @@ others_wait(const CScanRegistration *reg)
 }
 
 /*
- * The chunks that cscan_pool_take() would take one after another, as many as are
- * to be taken at once; call with the lock held.  Chunks that several processes
- * share out they take one by one.
+ * Find the chunks that cscan_pool_take() would take one after another, as many
+ * as are to be taken at once.  Returns their number.  Processes that share a
+ * scan's chunks take them one by one.  Call with the lock held.
  */
 static uint32
 look_ahead(const CScanRegistration *reg, uint32 *chunks)
@@ -100,8 +99,8 @@ look_ahead(const CScanRegistration *reg, uint32 *chunks)
 }
 
 /*
- * How many chunks to take at once next time: twice as many, or half as many.
- * Call with the lock held.
+ * Double or halve the number of chunks to take at once next time.  Call with
+ * the lock held.
  */
 static void
 change_reach(void)
@@ -116,7 +115,7 @@ change_reach(void)
 	waits_then = stats->lock_waits;
 }
 
-/* Where a few of a chunk's blocks are, to be looked for without the lock. */
+/* Where a few of a chunk's blocks are, to be looked up without the lock. */
 typedef struct CScanSample
 {
 	RelFileLocator locator;
@@ -136,15 +135,15 @@ is_in_memory(const CScanSample *sample)
 }
 
 /*
- * A scan that would have to wait looks whether its next chunk is in memory
- * anyway, as far as a few of its blocks show.  Then there is nothing to load,
- * and to have it pinned by another process would only cost time.  Called with
- * the lock held, which is released in between, so that *now becomes later.
+ * A scan that would have to wait looks whether its next chunk is in memory, as
+ * far as a few of its blocks show.  Then there is nothing to load, and a pin
+ * by the ABM would only cost time.  Call with the lock held; it is released in
+ * between, so *now becomes later.
  *
  * While many have to wait for the lock, the scan takes more and more chunks at
- * once, and has to come for it less often.  Those taken ahead are handed out
- * without a look at anything.  What is no longer in memory then the scan reads
- * itself, as it reads every page.
+ * once and comes for it less often.  Chunks taken ahead are handed out
+ * unchecked.  If one is no longer in memory then, the scan reads it itself, as
+ * it reads every page.
  */
 static bool
 take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
@@ -171,7 +170,7 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 	cscan_lock();
 	*now = cscan_now();
 
-	/* Meanwhile a load may have begun, or a helper may have taken it. */
+	/* A load may have begun, or a helper may have taken the chunk. */
 	if (cscan_registration_is_over(reg))
 		return false;
 	while (taken < nwarm && cscan_pool_peek(&cscan_pool, scan, &next) &&
@@ -180,7 +179,7 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 	{
 		reg->ahead[taken++] = cscan_registration_portion(next);
 
-		/* The first is handed out, and counted, by the caller. */
+		/* The caller hands out, and counts, the first. */
 		if (taken == 1)
 			*chunk = next;
 		else
@@ -194,9 +193,9 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 }
 
 /*
- * This process is about to wait for a chunk.  Meanwhile its other scans cannot go
- * on, so nobody should wait for them, this one least of all: they are stalled
- * until they ask again.  Call with the lock held.
+ * This process is about to wait for a chunk.  Its other scans cannot go on
+ * then, so no scan should wait for them, least of all this one.  They are
+ * stalled until they ask again.  Call with the lock held.
  */
 static void
 stall_others(const CScanRegistration *reg)
@@ -214,7 +213,7 @@ stall_others(const CScanRegistration *reg)
 	}
 }
 
-/* How long the load of a scan's next chunk takes (us); call with the lock held. */
+/* Time to load a scan's next chunk (us); call with the lock held. */
 static double
 next_load_time(const CScanRegistration *reg)
 {
@@ -227,20 +226,23 @@ next_load_time(const CScanRegistration *reg)
 }
 
 /*
- * Should this process, which waits since then, read its next chunk itself?  Call
- * with the lock held.
+ * Should this process, which has waited since "since" (us), read its next
+ * chunk itself?  Call with the lock held.
  *
- * A long wait alone is no reason.  But a scan that waits wants a load.  If for a
- * while none at all is completed, something is wrong, or all that the ABM has is
- * being read by many processes that share few CPUs.  Then scans read for themselves,
- * but no more of them than the ABM would have served: one in the time of a load.
+ * A wait of less than PATIENCE alone is no reason.  But a scan that waits
+ * wants a load.  If no load at all is completed for a while, something is
+ * wrong, or many processes that share few CPUs are reading all that the ABM
+ * has.  Then scans read for themselves, but no more of them than the ABM would
+ * have served: one in the time of a load.
  *
- * Under a policy without a last resort (elevator) the cursor may be waiting for the
- * slowest scan, and the others have to wait with it.  A scan whose patience has
- * ended waits no more until one of its tables has had a load.
+ * Under a policy without a last resort (elevator) the cursor may be waiting
+ * for the slowest scan, and the other scans have to wait with it.  A scan
+ * whose patience has ended waits no more until one of its tables has had a
+ * load.
  *
- * Neither delay is for a process of a parallel query: it may be waiting for a scan of
- * the same query, which in turn waits for this process to take its rows.
+ * Neither delay applies to a process of a parallel query.  It may be waiting
+ * for a scan of the same query, which in turn waits for this process to take
+ * its rows.
  */
 static bool
 must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
@@ -249,7 +251,7 @@ must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 	bool		no_load = now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER;
 	bool		too_long = now > since + PATIENCE;
 
-	/* Who finds it stuck tells the others: until it moves nobody waits again. */
+	/* Tell the others that it is stuck: they do not wait until it moves. */
 	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
 		cscan_shared->abm_stuck = cscan_shared->abm_alive;
 
@@ -276,8 +278,8 @@ must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 
 /*
  * Do this scan's helpers wait for this process, which waits for a chunk that
- * may have no room because of theirs?  Call with the lock held, again and
- * again; *seen and *seen_at, at first 0, are kept from call to call.
+ * may have no room because of theirs?  Call with the lock held, repeatedly;
+ * *seen and *seen_at are 0 at first and kept from call to call.
  */
 static bool
 helpers_wait(const CScanRegistration *reg, uint64 now, uint32 *seen, uint64 *seen_at)
@@ -303,7 +305,7 @@ helpers_wait(const CScanRegistration *reg, uint64 now, uint32 *seen, uint64 *see
 	return false;
 }
 
-/* A scan that was stalled takes up what it has taken ahead: it counts again. */
+/* A stalled scan goes on with chunks taken ahead: make it count again. */
 static void
 go_on(const CScanRegistration *reg)
 {
@@ -321,15 +323,15 @@ go_on(const CScanRegistration *reg)
 typedef struct CScanWait
 {
 	uint64		now;
-	uint64		began;			/* 0: it does not wait as yet */
+	uint64		began;			/* 0: it does not wait yet */
 	uint32		seen;			/* see helpers_wait() */
 	uint64		seen_at;
 	bool		unchanged;		/* nothing has changed for the ABM */
 } CScanWait;
 
 /*
- * Is there a chunk for the scan, or none left?  Call with the lock held, which may
- * be released in between.  False: it has to wait.
+ * Find a chunk for the scan, or that none is left.  False if it has to wait.
+ * Call with the lock held, which may be released in between.
  */
 static bool
 find_chunk(CScanRegistration *reg, CScanWait *wait, uint32 *chunk, CScanDelivery *how)
@@ -360,7 +362,7 @@ find_chunk(CScanRegistration *reg, CScanWait *wait, uint32 *chunk, CScanDelivery
 	/* Nothing is loaded for a warm scan: it has to look again. */
 	if ((wait->began == 0 || s->warm) && take_resident(reg, &wait->now, chunk))
 	{
-		/* Of that the ABM need not be told, nothing of its own has changed. */
+		/* Nothing of the ABM's own has changed: do not tell it. */
 		wait->unchanged = (had == CSCAN_NONE);
 		*how = CSCAN_RESIDENT;
 		return true;
@@ -435,7 +437,7 @@ cscan_registry_next(CScanRegistration *reg, CScanPortion *portion, uint64 *waite
 			return reg->helper == CSCAN_NONE ? CSCAN_LOST : CSCAN_FINISHED;
 		}
 
-		/* Not before: to wait for the lock may have taken long. */
+		/* Not earlier: waiting for the lock may have taken long. */
 		wait.now = cscan_now();
 		wait.unchanged = false;
 		done = find_chunk(reg, &wait, &chunk, &how);
@@ -445,9 +447,9 @@ cscan_registry_next(CScanRegistration *reg, CScanPortion *portion, uint64 *waite
 			begin_wait(reg, &wait);
 
 		/*
-		 * The ABM need not be told either if there is nothing to load for
-		 * anybody.  A pin that has become useless it finds by itself; but who
-		 * waits has to see that it is alive.
+		 * Nor is the ABM told if there is nothing to load for any scan.  It
+		 * finds a useless pin by itself.  But a scan that waits has to see
+		 * that it is alive.
 		 */
 		if (done && !wait.unchanged && cscan_shared->abm_idle)
 			wait.unchanged = !cscan_pool_wants_load(&cscan_pool, wait.now);
@@ -460,7 +462,7 @@ cscan_registry_next(CScanRegistration *reg, CScanPortion *portion, uint64 *waite
 
 		CSCAN_FAULT(CSCAN_FAULT_ASLEEP);
 
-		/* The first round only prepares; what came before it is seen then. */
+		/* The first call only prepares; the next round sees what changed. */
 		ConditionVariableTimedSleep(&cscan_scans[reg->ticket.scan].cv,
 									wait.seen_at != 0 ? HELPERS_STUCK_AFTER / 1000 : WAIT_ROUND,
 									cscan_wait_for_chunk);

@@ -4,17 +4,17 @@
  *		A backend's side of a registered scan: it comes, begins again, leaves.
  *
  * A registration belongs to the resource owner that was current when it was
- * made.  It ends when the scan does, or, after an error, when that owner lets
- * go of its resources, which is before its locks go: the relation's lock
+ * made.  It ends when the scan does or, after an error, when that owner
+ * releases its resources.  That is before its locks go: the relation's lock
  * vouches for the registration, and the registration for what the ABM holds.
  *
- * A scan that is stalled may lose its place to one that has none, so whatever
- * its owner does begins with a look whether it still has it.
+ * A stalled scan may lose its place to one that has none.  So whatever its
+ * owner does begins with a check whether the scan still has its place.
  *
- * A process that has joined a scan holds only its place as a helper.  That place
- * outlives the scan: who joined gives it back by itself.
+ * A process that has joined a scan holds only its place as a helper.  That
+ * place outlives the scan, and the process gives it back by itself.
  *
- * How a scan comes by its chunks is in next_chunk.c.
+ * next_chunk.c tells how a scan comes by its chunks.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,10 +30,10 @@
 
 static uint32 wait_for_release;
 
-/* So many tables are announced before the lock is given back for a moment. */
+/* Tables that are announced before the lock is released for a moment. */
 #define TABLES_AT_ONCE	64
 
-/* One chunk is nothing to share. */
+/* Is there more than one chunk to read?  One is nothing to share. */
 static bool
 worth_sharing(const CScanTarget *targets, int ntargets)
 {
@@ -52,8 +52,8 @@ worth_sharing(const CScanTarget *targets, int ntargets)
 }
 
 /*
- * Does it seem that all of it is in memory?  A first guess, by the ends of the first
- * and of the last table; the first chunk will show.
+ * Does all of it seem to be in memory?  The ends of the first and of the last
+ * table give a first guess; the first chunk will show.
  */
 static bool
 seems_warm(const CScanTarget *targets, int ntargets)
@@ -66,8 +66,8 @@ seems_warm(const CScanTarget *targets, int ntargets)
 }
 
 /*
- * Take a scan out of the shared state; call with the lock held.  Returns whether
- * the ABM has still to let go of a table, of which it was the last scan.
+ * Remove a scan from the shared state; call with the lock held.  Returns
+ * whether it was the last scan of a table that the ABM has still to let go of.
  */
 static bool
 remove_scan(int scan)
@@ -85,7 +85,7 @@ remove_scan(int scan)
 		if (cscan_pool.spaces[table].nscans > 1)
 			continue;
 
-		/* The ABM has never held anything of it, or has let go of it. */
+		/* The ABM holds nothing of it: not yet, or no longer. */
 		if (cscan_tables[table].lock_state == CSCAN_TABLE_WANTED)
 		{
 			if (cscan_pool.scans[scan].started)
@@ -101,8 +101,8 @@ remove_scan(int scan)
 }
 
 /*
- * Have room for another scan: if there is none, the scan that has been stalled
- * for longest goes.  Call with the lock held.
+ * Make room for another scan: if there is none, the scan that has been stalled
+ * longest goes.  Call with the lock held.
  */
 static void
 make_place(void)
@@ -124,7 +124,10 @@ make_place(void)
 		cscan_shared->tables_changed = true;
 }
 
-/* Announce these tables; false if there is no room for one of them. */
+/*
+ * Announce these tables.  False if one of them finds no room.  Call with the
+ * lock held, which may be released in between.
+ */
 static bool
 announce(int scan, CScanTarget *targets, int ntargets)
 {
@@ -155,8 +158,8 @@ announce(int scan, CScanTarget *targets, int ntargets)
 }
 
 /*
- * A scan has told all that it wants; call with the lock held.  How many chunks
- * have been read before only the views tell.
+ * Start a scan that has told all that it wants; call with the lock held.  Only
+ * the views show how many chunks have been read before.
  */
 static void
 begin_scan(int scan, const CScanTarget *targets, int ntargets, uint64 now)
@@ -176,7 +179,7 @@ begin_scan(int scan, const CScanTarget *targets, int ntargets, uint64 now)
 	cscan_shared->tables_changed = true;
 }
 
-/* Who it is that scans. */
+/* Fill in whose scan it is. */
 static void
 introduce(int scan, Oid relid, bool joinable)
 {
@@ -249,8 +252,8 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	dlist_push_head(&cscan_registrations, &reg->node);
 
 	/*
-	 * The ABM looks for new tables before it decides whether to sleep.  It
-	 * has nothing to do for a scan that finds what it needs.
+	 * The ABM looks for new tables before it decides whether to sleep.  It has
+	 * nothing to do for a warm scan.
 	 */
 	latch = NULL;
 	if (!warm)
@@ -406,21 +409,21 @@ cscan_registry_progress(CScanRegistration *reg)
 {
 	pg_atomic_uint32 *progress = &cscan_scans[reg->ticket.scan].progress;
 
-	/* Whose place it is now is looked at without the lock: it hardly matters. */
+	/* This checks the owner without the lock: it hardly matters. */
 	if (cscan_scans[reg->ticket.scan].serial == reg->ticket.scan_serial)
 		pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
 }
 
 /*
- * Wait, for a bounded time, until the ABM has let go of all that nobody scans any
- * more: DROP and LOCK NOWAIT must work right after a query.
+ * Wait, for a bounded time, until the ABM has let go of all that no scan reads
+ * any more.  DROP and LOCK NOWAIT must work right after a query.
  */
 static void
 wait_until_released(uint64 number)
 {
 	uint64		until = cscan_now() + CSCAN_RELEASE_WAIT;
 
-	/* This may run while an owner is being released, which must go on. */
+	/* A resource owner may be releasing its resources, which must go on. */
 	HOLD_INTERRUPTS();
 	ConditionVariablePrepareToSleep(&cscan_shared->released);
 	for (;;)

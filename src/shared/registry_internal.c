@@ -23,7 +23,7 @@ cscan_registration_count(const CScanTicket *ticket, uint32 chunk, CScanDelivery 
 	stats->chunks_delivered++;
 	stats->self_reads += (how == CSCAN_SELF_READ);
 
-	/* It may have been the last one, and others may be waiting. */
+	/* This may have been the last chunk, and others may be waiting. */
 	if (s->nwanted == 0)
 		ConditionVariableBroadcast(&cscan_scans[ticket->scan].cv);
 }

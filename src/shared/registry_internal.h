@@ -17,25 +17,25 @@ struct CScanRegistration
 {
 	dlist_node	node;
 	ResourceOwner owner;
-	int			helper;			/* index in the pool, or CSCAN_NONE: it owns
-								 * the scan */
+	int			helper;			/* index in the pool; CSCAN_NONE: the scan's
+								 * owner */
 	CScanTicket ticket;
 
 	/* Chunks that have been taken ahead, see next_chunk.c */
 	CScanPortion ahead[CSCAN_MAX_AHEAD];
 	uint32		nahead;
-	uint32		next_ahead;		/* of these, the first not handed out */
+	uint32		next_ahead;		/* the first that is not handed out */
 
-	/* Loads of its tables when its patience ended, plus 1; 0: it has not ended */
+	/* Its tables' loads when its patience ended, plus 1; 0: not ended. */
 	uint64		patience_ended;
 };
 
-/* All of this process. */
+/* All registrations of this process. */
 extern dlist_head cscan_registrations;
 
 /*
- * A process that has a registration asks the kernel for long time slices, and
- * one that has none left for what it had before; see time_slice.c.
+ * Ask the kernel for long time slices while there is a registration, and for
+ * the former ones after the last; see time_slice.c.
  */
 extern void cscan_time_slice_lengthen(void);
 extern void cscan_time_slice_reset(void);
@@ -44,7 +44,7 @@ extern void cscan_time_slice_reset(void);
 extern uint32 cscan_wait_for_chunk;
 
 /*
- * Has the scan of an owner lost its place, or that of a helper gone?  Call with
+ * Has an owner's scan lost its place, or has a helper's scan gone?  Call with
  * the lock held.
  */
 static inline bool
@@ -56,8 +56,9 @@ cscan_registration_is_over(const CScanRegistration *reg)
 }
 
 /*
- * The latch of the ABM, if it sleeps: to be set after the lock has been released;
- * call with it held.  One who tells is enough.
+ * Returns the ABM's latch if it sleeps.  Call with the lock held, and set the
+ * latch after it has been released.  It is returned only once: one process
+ * that tells is enough.
  */
 static inline Latch *
 cscan_registration_abm_to_wake(void)
@@ -77,13 +78,13 @@ cscan_registration_wake(Latch *latch)
 }
 
 /*
- * A chunk has been handed out, or taken ahead; call with the lock held.  So what
- * the views tell may be ahead of the scan, and for one that ends early it
- * includes chunks that were not read.
+ * Count a chunk that has been handed out or taken ahead; call with the lock
+ * held.  So the views may be ahead of the scan.  For a scan that ends early
+ * they include chunks that were not read.
  */
 extern void cscan_registration_count(const CScanTicket *ticket, uint32 chunk, CScanDelivery how);
 
-/* What is handed out with a chunk of the pool; call with the lock held. */
+/* What is handed out with a pool's chunk; call with the lock held. */
 extern CScanPortion cscan_registration_portion(uint32 chunk);
 
 #endif							/* CSCAN_REGISTRY_INTERNAL_H */

@@ -23,9 +23,9 @@ static shmem_request_hook_type prev_shmem_request_hook;
 static shmem_startup_hook_type prev_shmem_startup_hook;
 
 /*
- * What is pinned is bounded by the share.  Blocks that nobody wants are not
- * pinned, and their frames go to whoever needs one first; with them it may be
- * three quarters as much again, but an eighth of all is never touched.
+ * The share bounds what is pinned.  Blocks that no scan wants are not pinned,
+ * and their frames go to any process that needs one.  With these the pool may
+ * have three quarters more, but never touches an eighth of all buffers.
  */
 #define CSCAN_ROOM_FACTOR	1.75
 #define CSCAN_MAX_ROOM		0.875
@@ -44,9 +44,9 @@ preferred_chunk_blocks(void)
 }
 
 /*
- * Slots for the largest share.  Chunks may turn out smaller than preferred, in a
- * small pool, but then the pool holds 8 of them.  Of tables of less than a chunk
- * there are slots for those of 1 MB: partitions may be many, and small.
+ * Slots for the largest share.  A small pool may have smaller chunks than
+ * preferred, but then it holds 8 of them.  Partitions may be many and small,
+ * so there are slots for tables of 1 MB.
  */
 #define SMALL_TABLE_BLOCKS	(1024 * 1024 / BLCKSZ)
 
@@ -64,8 +64,8 @@ max_helpers(void)
 }
 
 /*
- * Numbers for chunks: for all chunks of four of the largest tables, and 16 for each
- * table on the average.
+ * Chunk numbers: for all chunks of four of the largest tables, and for 16
+ * chunks per table on average.
  */
 static CScanLimits
 limits(void)
@@ -97,7 +97,7 @@ cscan_in_buffers(RelFileLocator locator, BlockNumber block)
 	return found;
 }
 
-/* Walk over the parts; with base = NULL only add up their sizes. */
+/* Lay out the parts.  If base is NULL, only add up their sizes. */
 static Size
 lay_out(char *base, CScanPool *pool)
 {

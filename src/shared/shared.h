@@ -7,7 +7,7 @@
  * scans and for the largest cscan.buffer_share:
  *
  *		CScanShared				the ABM's life signs
- *		CScanSharedScan[]		a scan: who it is, how it is woken
+ *		CScanSharedScan[]		a scan: whose it is, how it is woken
  *		CScanSharedTable[]		a table: what it is, how far its lock is; its
  *								number is that of its space in the pool
  *		a hash table			from a table to that number (tables.c)
@@ -25,10 +25,10 @@
  *		   |        |  |  v         |            |
  *		   +--------+  REFUSED <----+		no scan is left
  *		all scans		the heavyweight lock is not to be
- *		are stalled		had, or somebody waits for it
+ *		are stalled		had, or another process waits for it
  *
  * Only the ABM moves a table from one state to the next.  The last scan to
- * leave removes an entry that is WANTED: of that one nothing is held.
+ * leave removes an entry that is WANTED: the ABM holds nothing of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,51 +47,54 @@
 #include "shared/trace_ring.h"
 
 /*
- * After so long without a sign of life, or without a load where one is wanted,
- * the ABM is taken for stuck (us).
+ * The ABM is taken for stuck after so long (us) without a sign of life, or
+ * without a load where one is wanted.
  */
 #define CSCAN_ABM_STUCK_AFTER		1000000
 
 /* A scan that takes no page for so long is stalled (us). */
 #define CSCAN_STALLED_AFTER			250000
 
-/* The last scan of a table waits at most so long for the ABM to let go (us). */
+/* A table's last scan waits at most so long (us) for the ABM to let go. */
 #define CSCAN_RELEASE_WAIT			500000
 
 typedef enum CScanLockState
 {
-	CSCAN_TABLE_WANTED,			/* the ABM has still to look at it */
-	CSCAN_TABLE_LOCKING,		/* it is taking its lock, or suspending it */
-	CSCAN_TABLE_LOCKED,			/* it holds its lock */
-	CSCAN_TABLE_REFUSED,		/* it does not: scans read for themselves */
-	CSCAN_TABLE_RELEASING		/* it is letting go */
+	CSCAN_TABLE_WANTED,			/* the ABM has not looked at it yet */
+	CSCAN_TABLE_LOCKING,		/* the ABM is taking its lock, or suspending
+								 * it */
+	CSCAN_TABLE_LOCKED,			/* the ABM holds its lock */
+	CSCAN_TABLE_REFUSED,		/* the lock was refused: scans read for
+								 * themselves */
+	CSCAN_TABLE_RELEASING		/* the ABM is letting go */
 } CScanLockState;
 
 typedef struct CScanSharedScan
 {
 	/* Set at registration, under the lock. */
 	int			pid;
-	int			proc;			/* place of its process in the process array */
+	int			proc;			/* its process's place in the process array */
 	Oid			roleid;
 	Oid			dbid;
-	Oid			relid;			/* what the query calls it: of partitions, the
-								 * parent */
+	Oid			relid;			/* the table that the query names; of
+								 * partitions, the parent */
 	uint64		serial;			/* tells one use of this entry from the next */
 	uint32		chunks_total;	/* wanted at first */
 	uint32		chunk_cost;		/* blocks in the largest of its chunks */
-	uint32		tables;			/* that it reads of, in all */
+	uint32		tables;			/* number that it reads */
 	bool		joinable;		/* other processes may read for it */
-	bool		announcing;		/* it has not told yet all that it wants, and keeps
-								 * its place meanwhile; under the lock */
+	bool		announcing;		/* has not told yet all that it wants, but
+								 * keeps its place; under the lock */
 
 	/* Changed under the lock. */
 	uint32		chunks_done;	/* handed out or taken */
-	uint32		last_progress;	/* progress when the ABM last saw it change */
-	uint64		last_change;	/* and when that was (us) */
-	uint64		loads;			/* that ended in its tables */
+	uint32		last_progress;	/* "progress" when the ABM last saw it
+								 * change */
+	uint64		last_change;	/* when that was (us) */
+	uint64		loads;			/* loads that ended in its tables */
 
 	/*
-	 * Written by the scan's processes alone, without a lock: pages taken so
+	 * Written only by the scan's processes, without a lock: pages taken so
 	 * far, more or less.
 	 */
 	pg_atomic_uint32 progress;
@@ -132,50 +135,50 @@ typedef struct CScanStats
 /* The scheduler's lock since the last reset. */
 typedef struct CScanLockStats
 {
-	uint64		locks;			/* times that it was taken; of these */
-	uint64		lock_waits;		/* it was not free */
-	double		lock_time;		/* held, in all (ms) */
-	double		max_lock_time;	/* and for the longest */
+	uint64		locks;			/* times that it was taken */
+	uint64		lock_waits;		/* of these, times that it was not free */
+	double		lock_time;		/* time that it was held, in all (ms) */
+	double		max_lock_time;	/* the longest time (ms) */
 } CScanLockStats;
 
 typedef struct CScanShared
 {
-	LWLock	   *lock;			/* the scheduler's lock, and */
-	pg_atomic_uint32 lock_queue;	/* those who queue for it; without it */
+	LWLock	   *lock;			/* the scheduler's lock */
+	pg_atomic_uint32 lock_queue;	/* queue length; changed without it */
 	uint32		preferred_chunk_blocks; /* cscan.chunk_size; never changes */
 
-	/* The ABM's; written by it under the lock. */
+	/* Written by the ABM under the lock. */
 	Latch	   *abm_latch;		/* NULL while it is down */
 	int			abm_pid;
-	bool		abm_idle;		/* it wants to be told of changes; read
-								 * without the lock, too; who tells it makes
-								 * this false */
+	bool		abm_idle;		/* the ABM wants to be told of changes; also
+								 * read without the lock; the process that
+								 * tells it clears this */
 	uint64		abm_alive;		/* when it last went round (us) */
 	uint64		abm_loaded;		/* when it last completed a load (us) */
-	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; by
+	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; set by
 								 * scans */
 
-	uint64		self_read;		/* when a scan last read for itself because
-								 * for long there had been no load (us) */
+	uint64		self_read;		/* when a scan last read for itself after a
+								 * while without loads (us) */
 	uint64		next_serial;
 
-	/* Tablespaces that tables were scanned in: the devices of the pool; under the lock. */
+	/* Tablespaces of scanned tables: the pool's devices; under the lock. */
 	Oid			devices[CSCAN_MAX_DEVICES];
 	uint32		ndevices;
 
 	/*
-	 * Tables that the ABM should look after: one has come, has lost its last
+	 * The ABM should look after its tables: one has come, has lost its last
 	 * scan, or a scan of it goes on.  Written by all, under the lock.
 	 */
 	bool		tables_changed;
 
 	/*
-	 * Whoever waits until the ABM has let go asks for a release: it has the
-	 * next number.  The ABM says up to which it has granted them.
+	 * A process that waits until the ABM has let go asks for a release with
+	 * the next number.  The ABM grants releases up to a number.
 	 */
 	uint64		releases_wanted;
 	uint64		releases_done;
-	ConditionVariable released; /* signalled when that has changed */
+	ConditionVariable released; /* signalled when releases_done has changed */
 
 	CScanStats	stats[CSCAN_NPOLICIES];
 	CScanLockStats lock_stats;
@@ -202,20 +205,21 @@ cscan_now(void)
 extern void cscan_lock(void);
 extern void cscan_unlock(void);
 
-/* This process, the ABM, never lets others go first. */
+/* Set in the ABM, which never lets others go first. */
 extern bool cscan_lock_at_once;
 
 /*
  * The tables that are scanned (tables.c); call all of them with the lock held.
- * Have finds the table's entry that has room for so many blocks, or makes one;
- * CSCAN_NONE where that cannot be.  Drop forgets an entry of which nothing is held
- * and which nobody scans; hide sees to it that nobody finds it any more.
+ * "Have" returns the table's entry, found or new, with room for so many
+ * blocks, or CSCAN_NONE if that is not possible.  "Drop" forgets an entry that
+ * nothing is held of and no scan reads.  "Hide" makes an entry impossible to
+ * find.
  */
 extern int	cscan_tables_have(Relation rel, BlockNumber nblocks);
 extern void cscan_tables_hide(int table);
 extern void cscan_tables_drop(int table);
 
-/* Is a block in shared buffers just now?  Nothing is pinned. */
+/* Is a block in shared buffers just now?  This pins nothing. */
 extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);
 
 /*

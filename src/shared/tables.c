@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * tables.c
- *		The tables that are scanned: each has an entry here and a space in the pool,
- *		of the same number.
+ *		The tables that are scanned.  Each has an entry here, and a space of the
+ *		same number in the pool.
  *
- * A table is found by its name and its storage in a hash table.  An entry that the
- * ABM is letting go of is hidden: who comes meanwhile makes another one.  So it is
- * with a table that has outgrown its chunks' numbers.
+ * A hash table finds a table by its name and its storage.  An entry that the
+ * ABM is letting go of is hidden: a scan that comes meanwhile makes another
+ * one.  A table that has outgrown its chunks' numbers gets another one, too.
  *
- * Invariant: the hash table has exactly one entry of each table that can be found,
- * and that entry has a space.  All of it is protected by the scheduler's lock.
+ * Invariant: the hash table has exactly one entry of each table that can be
+ * found, and that entry has a space.  All of it is protected by the
+ * scheduler's lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +36,7 @@ typedef struct CScanTableEntry
 
 static HTAB *table_hash;
 
-/* Numbers are kept for a table that grows: an eighth more, and one. */
+/* Chunk numbers for a table that may grow: an eighth more, and one. */
 static uint32
 nchunks_for(uint32 chunk_blocks, BlockNumber nblocks)
 {
@@ -45,8 +46,9 @@ nchunks_for(uint32 chunk_blocks, BlockNumber nblocks)
 }
 
 /*
- * The device that a tablespace is: its pace is known apart from that of others.  A
- * number is never given back, and all for which there is none have the last one.
+ * Returns a tablespace's device: the pace of each device is known apart.  A
+ * number is never given back.  Tablespaces beyond the limit share the last
+ * one.
  */
 static uint32
 device_of(Oid tablespace)
@@ -63,8 +65,8 @@ device_of(Oid tablespace)
 }
 
 /*
- * A space for the table.  Where so many numbers are not free its chunks become
- * larger, as far as the pool allows.
+ * Add a space for the table.  If so many numbers are not free, its chunks
+ * become larger, as far as the pool allows.
  */
 static int
 add_space(BlockNumber nblocks, uint32 device)
@@ -104,7 +106,7 @@ cscan_tables_have(Relation rel, BlockNumber nblocks)
 	CScanSharedTable *t;
 	int			table;
 
-	/* More chunks than it has numbers for: give it more, or a space of its own. */
+	/* If its numbers are too few, give it more, or a space of its own. */
 	if (entry != NULL)
 	{
 		const CScanSpace *space = &cscan_pool.spaces[entry->table];

@@ -3,19 +3,19 @@
  * time_slice.c
  *		A process with a cooperative scan asks the kernel for long time slices.
  *
- * Scans that need not wait for storage use CPU without a pause, and a crowd of
- * them is what everybody else queues behind: who sleeps often and briefly, as
- * those who read a socket or write a file, then waits for each of its turns
- * until a scan's has ended.  The scans of PostgreSQL 18 sleep while I/O workers
- * read for them, so beside those it need not.
+ * Scans that need not wait for storage use CPU without a pause.  Processes
+ * that sleep often and briefly, to read a socket or write a file, queue behind
+ * them.  At each wake-up such a process waits until a scan's time slice has
+ * ended.  PostgreSQL 18's scans sleep while I/O workers read for them, so
+ * nobody need wait for those.
  *
- * Linux (6.12 and later) gives the CPU to those first whose turn is to end
- * first, which are those who ask for little at a time.  Who asks for more gets
- * no more and no less in all, but seldom and at length, and whoever wakes goes
+ * Linux (6.12 and later) first runs the process whose turn is to end first:
+ * one that asks for short slices.  A process that asks for long ones gets as
+ * much CPU in all, but seldom and at length, and any process that wakes goes
  * first.
  *
- * Invariant: a process without a registration has the slice that it had before.
- * Where the kernel does not do it, or does not allow it, nothing happens.
+ * Invariant: a process without a registration has the slice that it had
+ * before.  If the kernel cannot do it or does not allow it, nothing happens.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +32,8 @@
 #if defined(SYS_sched_setattr) && defined(SYS_sched_getattr)
 
 /*
- * struct sched_attr in its first version; later ones would add to what is set.
- * The kernel's header has it, but older ones do not go with the C library's.
+ * struct sched_attr in its first version: later ones would set more.  The
+ * kernel's header has it, but older ones conflict with the C library's.
  */
 typedef struct CScanSchedAttr
 {
@@ -79,7 +79,7 @@ cscan_time_slice_lengthen(void)
 	attr.runtime = slice;
 	lengthened = set_attributes(&attr);
 
-	/* Older kernels take it without a word. */
+	/* Older kernels accept it without effect. */
 	if (!lengthened || !get_attributes(&attr) || attr.runtime != slice)
 	{
 		lengthened = false;

@@ -3,8 +3,8 @@
  * trace_ring.c
  *		See trace_ring.h.
  *
- * Invariant: nobody who calls the pool waits for the ABM.  Where the ring is full a
- * record is counted as lost.
+ * Invariant: no process that calls the pool waits for the ABM.  If the ring is
+ * full a record is counted as lost.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * trace_ring.h
- *		The server's trace, from whoever calls the pool to the ABM.
+ *		The server's trace, from processes that call the pool to the ABM.
  *
- * Whoever holds the scheduler's lock and calls the pool puts a record into a ring in
- * shared memory.  The ABM takes it out, without the lock (abm/trace_file.c).
+ * A process that calls the pool, with the scheduler's lock held, puts a record
+ * into a ring in shared memory.  The ABM takes it out without the lock
+ * (abm/trace_file.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -20,16 +21,16 @@
 
 typedef struct CScanTraceRing
 {
-	Latch	   *reader;			/* the ABM's, NULL while it is down; it writes this
-								 * under the scheduler's lock */
+	Latch	   *reader;			/* the ABM's, NULL while it is down; written by
+								 * the ABM under the scheduler's lock */
 
 	/* Under the scheduler's lock; the ABM may look without it. */
 	uint64		head;			/* records put in so far */
-	uint64		tail;			/* and taken out */
-	uint64		lost;			/* for which there was no room; as long as
-								 * there are some, none is put in */
+	uint64		tail;			/* records taken out so far */
+	uint64		lost;			/* records without room; while there are some,
+								 * none is put in */
 
-	/* Those between tail and head are the ABM's to read without the lock. */
+	/* The ABM may read those between tail and head without the lock. */
 	CScanTraceRecord records[CSCAN_TRACE_RING];
 } CScanTraceRing;
 
