@@ -3,12 +3,14 @@
  * views.c
  *		The functions behind the views.
  *
- * A scan is shown to its own user, to members of that role and to those of
- * pg_read_all_stats.  Of tables and chunks one sees what follows from the scans
- * that one sees: who scans a table learns nothing of others that scan it.
+ * A scan is shown to its own user, to members of that role and to members of
+ * pg_read_all_stats.  Tables and chunks show only what follows from the scans
+ * that the caller may see.  So a user who scans a table learns nothing of
+ * other scans of it.
  *
- * Rows are copied out under the scheduler's lock and formed after it has been
- * released: forming them may fail, and so may looking up who may see what.
+ * Rows are copied under the scheduler's lock and formed after it has been
+ * released: forming them may fail, and so may the lookup of what the caller
+ * may see.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,10 +38,10 @@ PG_FUNCTION_INFO_V1(cscan_stat_reset);
 
 #define MAX_COLUMNS		11
 
-/* Slots, times readers, that are looked at before the lock is given back. */
+/* Slots times readers that are looked at before the lock is released. */
 #define MAX_LOOKS		32768
 
-/* Tables that are. */
+/* The same for tables. */
 #define TABLES_AT_ONCE	1024
 
 typedef struct CScanRow
@@ -66,12 +68,12 @@ may_see(Oid roleid)
 		has_privs_of_role(GetUserId(), roleid);
 }
 
-/* The scans that the caller may see, from before the lock was taken. */
+/* The scans that the caller may see, found before the lock is taken. */
 typedef struct CScanView
 {
 	bool		all;
-	Oid		   *roles;			/* if not: of each scan whose it is, if it is
-								 * one of them */
+	Oid		   *roles;			/* else, by scan: its role if visible, or
+								 * invalid */
 } CScanView;
 
 static void
@@ -97,7 +99,7 @@ find_visible(CScanView *view)
 	}
 }
 
-/* Call with the lock held; of a scan that has come since one sees nothing. */
+/* Is a scan visible?  Call with the lock held.  A newer scan is not. */
 static bool
 in_view(const CScanView *view, int scan)
 {
@@ -133,8 +135,8 @@ typedef struct CScanCopy
 } CScanCopy;
 
 /*
- * What a scan of one table reads of it; call with the lock held.  A scan without a
- * range reads all that it wants of the table.
+ * Get what a scan of one table reads of it; call with the lock held.  Returns
+ * the number of ranges.  A scan without ranges reads the whole table.
  */
 static uint32
 copy_ranges(int scan, CScanRange *ranges)
@@ -220,8 +222,9 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 }
 
 /*
- * What the scans in view have to do with a slot, or false if nothing: who may
- * see all scans sees chunks that nobody wants, too.  Call with the lock held.
+ * Count what the visible scans have to do with a slot; false if nothing.  A
+ * caller who may see all scans also sees chunks that no scan wants.  Call with
+ * the lock held.
  */
 static bool
 slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *users)
@@ -263,8 +266,9 @@ slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *u
 /*
  * cscan_chunks: datid, relid, chunk, state, interested, starved, users
  *
- * The lock is given back after every few slots, so that nobody who looks again
- * and again holds up the scheduler; so rows may be of different moments.
+ * The lock is released after every few slots, so that a user who looks again
+ * and again does not hold up the scheduler.  So rows may be of different
+ * moments.
  */
 Datum
 cscan_chunks_srf(PG_FUNCTION_ARGS)
@@ -320,7 +324,7 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Scans in view that read of a table; call with the lock held. */
+/* Visible scans of a table; call with the lock held. */
 static int
 scans_in_view(const CScanView *view, int table)
 {
@@ -335,7 +339,7 @@ scans_in_view(const CScanView *view, int table)
 /*
  * cscan_relations: datid, relid, scans, chunks_*, blocks_read
  *
- * As with chunks, the lock is given back after every few tables.
+ * As with chunks, the lock is released after every few tables.
  */
 Datum
 cscan_relations_srf(PG_FUNCTION_ARGS)

@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * why_not.c
- *		cscan_why_not(query) plans a query and says, for each table that it
- *		scans, whether that is a CScan and, if not, why; and with which others it
- *		is announced.  It executes nothing.  Without a query it says whether there
- *		can be CScans at all.
+ *		cscan_why_not(query) plans a query without executing it.  For each
+ *		scanned table it tells whether a CScan reads it, why not, and in which
+ *		family.  Without a query it tells whether there can be CScans at all.
  *
  *-------------------------------------------------------------------------
  */
@@ -108,7 +107,7 @@ visit(Plan *plan, void *arg)
 	tuplestore_putvalues(v->rsinfo->setResult, v->rsinfo->setDesc, values, nulls);
 }
 
-/* One row, about no table. */
+/* Put one row, about no table. */
 static void
 explain_server(ReturnSetInfo *rsinfo)
 {
@@ -116,7 +115,7 @@ explain_server(ReturnSetInfo *rsinfo)
 	Datum		values[4] = {0};
 	bool		nulls[4] = {true, false, true, true};
 
-	/* An unlocked look: it may come or go at any time. */
+	/* An unlocked look: the ABM may come or go at any time. */
 	if (!reason && cscan_shared->abm_latch == NULL)
 		reason = "the Active Buffer Manager is not running: scans read for themselves";
 	values[1] = BoolGetDatum(reason == NULL);
