@@ -90,8 +90,8 @@ cscan_smgropen(RelFileLocator locator)
 }
 
 /*
- * After an error outside of a transaction: give up I/O that was begun.  16 and
- * 17 leave that to the resource owner.
+ * After an error outside of a transaction: give up I/O that was begun.  In 16
+ * and 17 the resource owner does that.
  */
 static inline void
 cscan_abort_io(void)
@@ -103,7 +103,7 @@ cscan_abort_io(void)
 #endif
 }
 
-/* Close what storage manager objects there are; no I/O may be in flight. */
+/* Close all storage manager objects; no I/O may be in flight. */
 static inline void
 cscan_smgr_forget_all(void)
 {
@@ -114,7 +114,7 @@ cscan_smgr_forget_all(void)
 #endif
 }
 
-/* The name of the file of a table's main fork; 18 returns it in a struct. */
+/* The file name of a table's main fork; 18 returns it in a struct. */
 static inline char *
 cscan_relation_path(RelFileLocator locator)
 {
@@ -200,7 +200,7 @@ cscan_prune(HeapScanDesc scan, Buffer buffer)
 #endif
 }
 
-/* 18: a bitmap's iterator hands out pages whose tuples are asked for separately */
+/* 18: a bitmap's iterator gives a page's tuples in a separate call */
 typedef struct CScanBitmapPage
 {
 	BlockNumber block;
@@ -322,7 +322,7 @@ cscan_init_buffer_tag(BufferTag *tag, RelFileLocator locator, BlockNumber block)
 #endif
 }
 
-/* Does a buffer hold that block?  Without a pin, that is true for a moment. */
+/* Does a buffer hold that block?  Without a pin that may change at once. */
 static inline bool
 cscan_buffer_has(Buffer buffer, RelFileLocator locator, BlockNumber block)
 {
@@ -333,8 +333,8 @@ cscan_buffer_has(Buffer buffer, RelFileLocator locator, BlockNumber block)
 }
 
 /*
- * Unpin a buffer so that whoever needs a frame takes this one first, unless
- * somebody else uses it, or has: scans give a page one use, whatever they do.
+ * Unpin a buffer so that its frame is taken first, unless another process uses
+ * it or has used it: a scan gives a page one use, whatever it does.
  */
 static inline void
 cscan_release_unwanted(Buffer buffer)
@@ -356,8 +356,8 @@ cscan_release_unwanted(Buffer buffer)
 
 /*
  * Make an unpinned buffer the very next to be reused, if it is clean and
- * nobody has used it since.  Best effort, and safe: the free list looks at pins
- * and usage again.  19 has no free list; there the clock sweep finds it.
+ * unused since.  Best effort, and safe: the free list checks pins and usage
+ * again.  19 has no free list; there the clock sweep finds it.
  */
 static inline void
 cscan_buffer_is_next(Buffer buffer, RelFileLocator locator, BlockNumber block)
@@ -369,7 +369,7 @@ cscan_buffer_is_next(Buffer buffer, RelFileLocator locator, BlockNumber block)
 		BUF_STATE_GET_REFCOUNT(state) == 0 &&
 		BUF_STATE_GET_USAGECOUNT(state) <= 1 && !(state & BM_DIRTY);
 
-	/* One use is a scan's; more is somebody who wants the page for itself. */
+	/* One use is a scan's; more show a process that wants the page itself. */
 	if (ours)
 		state &= ~BUF_USAGECOUNT_MASK;
 	UnlockBufHdr(desc, state);

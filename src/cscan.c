@@ -4,10 +4,10 @@
  *		Cooperative Scans for PostgreSQL: the module's table of contents.
  *
  * The settings that a session may always have are defined first.  The rest,
- * and everything that needs shared memory, only exists when the library comes
- * in by shared_preload_libraries; otherwise plans stay PostgreSQL's own and
- * the functions say what to do.  Nothing here may raise an error: pg_upgrade
- * loads every library of the old cluster.
+ * and everything that needs shared memory, exists only if
+ * shared_preload_libraries loads the library.  Otherwise plans stay
+ * PostgreSQL's own, and the functions say what to do.  Nothing here may raise
+ * an error: pg_upgrade loads every library of the old cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,7 +51,7 @@ static const struct config_enum_entry policy_options[] = {
 	{NULL, 0, false}
 };
 
-/* auto, or one of the words for a boolean that backslash_quote takes. */
+/* auto, or a boolean in one of the forms that backslash_quote takes. */
 static const struct config_enum_entry drop_behind_options[] = {
 	{"auto", CSCAN_DROP_BEHIND_AUTO, false},
 	{"on", CSCAN_DROP_BEHIND_ON, false},
@@ -225,7 +225,7 @@ _PG_init(void)
 		define_server_settings();
 	MarkGUCPrefixReserved("cscan");
 
-	/* A plan with a CScan in it may come to any process. */
+	/* Any process may get a plan with a CScan in it. */
 	cscan_exec_init();
 
 	if (!process_shared_preload_libraries_in_progress || IsBinaryUpgrade)

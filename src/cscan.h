@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cscan.h
- *		What all rooms share: settings, and one init function a module.
+ *		What all directories share: settings, and one init function a module.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,7 +12,7 @@
 
 #include "policy/policy.h"
 
-/* Can be asked, and told, what of a file is kept in the page cache. */
+/* The kernel tells, and can be told, what its page cache keeps of a file. */
 #if defined(__linux__) && defined(USE_POSIX_FADVISE)
 #define CSCAN_HAVE_DROP_BEHIND	1
 #else

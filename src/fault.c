@@ -15,7 +15,7 @@
 
 #include "fault.h"
 
-/* How often a process that waits looks up (ms). */
+/* How often a waiting process looks up (ms). */
 #define WAIT_ROUND	10
 
 typedef enum CScanFaultAction
@@ -61,9 +61,9 @@ int			cscan_fault_place = CSCAN_FAULT_NONE;
 static char *debug_fault;
 static CScanFaultAction fault_action;
 static int	fault_number;		/* 0: each time */
-static int	fault_count;		/* how often the place was come to */
+static int	fault_count;		/* how often the place was reached */
 
-/* The index of a word; -1 if it is none of them. */
+/* Returns the index of a word; -1 if it is none of them. */
 static int
 find_word(const char *word, const char *const *words, int nwords)
 {

@@ -5,19 +5,19 @@
  *
  * Each step of a scan's life, in its own process and in the Active Buffer
  * Manager, has a place: CSCAN_FAULT(place).  A superuser's setting
- * cscan.debug_fault says what happens to whoever comes there:
+ * cscan.debug_fault says what happens to a process that comes there:
  *
  *		PLACE ACTION [N]		only the N-th time (from 1) since it was set
  *
  *		error		an error
- *		memory		the error that an allocation gives which fails
+ *		memory		the error of a failed allocation
  *		fatal		an error that ends the session
  *		kill		the process is gone, as by SIGKILL
- *		wait		it stays there until it is interrupted, or the configuration
- *					is loaded anew; the log says that it has come
+ *		wait		it stays there until it is interrupted or the configuration
+ *					is reloaded; the log says that it has come
  *
- * No place is one where a lock of the scheduler's is held.  While the setting
- * is empty a place costs a test of a variable.
+ * No place is inside the scheduler's lock.  While the setting is empty a place
+ * costs a test of a variable.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,11 +44,11 @@ typedef enum CScanFaultPlace
 	CSCAN_FAULT_LEFT,			/* it has left, and waits for the ABM */
 
 	/* The Active Buffer Manager */
-	CSCAN_FAULT_ABM_START,		/* it is there, and has done nothing yet */
-	CSCAN_FAULT_ABM_LOCKED,		/* it has a table's lock that nobody knows of */
+	CSCAN_FAULT_ABM_START,		/* it has started, but done nothing yet */
+	CSCAN_FAULT_ABM_LOCKED,		/* it has a table's lock, unknown to others */
 	CSCAN_FAULT_ABM_START_LOAD, /* it has decided on a load */
-	CSCAN_FAULT_ABM_READ,		/* in the middle of a load: what reads meets */
-	CSCAN_FAULT_ABM_LOADED,		/* a load is complete, and nobody knows */
+	CSCAN_FAULT_ABM_READ,		/* in the middle of a load: what reads meet */
+	CSCAN_FAULT_ABM_LOADED,		/* a load is complete, and no process knows */
 	CSCAN_FAULT_ABM_DROP,		/* before it lets go of a chunk's frames */
 	CSCAN_FAULT_ABM_UNLOCK		/* chunks are dropped, the lock is held */
 } CScanFaultPlace;
