@@ -250,8 +250,8 @@ cscan_parallel_take_head(CScanState *node)
 }
 
 /*
- * Take a chunk that this process reads without the ABM.  That is so if nothing
- * is registered, and for a worker that found no room to join.
+ * Take a chunk for this process to read without the ABM, if nothing is
+ * registered or this worker found no room to join.
  */
 bool
 cscan_parallel_take(CScanState *node, CScanPortion *portion)
