@@ -125,8 +125,8 @@ make_place(void)
 }
 
 /*
- * Announce these tables.  False if one of them finds no room.  Call with the
- * lock held, which may be released in between.
+ * Announce these tables.  False if one finds no room, or has chunks larger
+ * than the budget.  Call with the lock held, which may be released in between.
  */
 static bool
 announce(int scan, CScanTarget *targets, int ntargets)
