@@ -1,28 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * demand.c
- *		Policy demand: relevance with two changes, and what it goes by.
+ *		Policy demand: relevance with two changes, and the history for them.
  *
- *		queryRelevance	waiting counts eight times, so that whoever has waited
- *						long is served before one that needs little
- *		keepRelevance	of chunks that are worth the same the one goes that the
- *						fewest of the last scans wanted when they began: the next
- *						scan is likely to want what these did
+ *		queryRelevance	waiting counts eight times, so that a scan that has
+ *						waited long is served before one that needs little
+ *		keepRelevance	among equals the chunk goes that the fewest of the last
+ *						scans wanted when they began: the next scan is likely
+ *						to want what these did
  *
- * All else is relevance's (relevance.c).  The simulator shows what it gains: a
- * shorter worst wait, and on average no longer latency (doc/policies.md).
+ * All else is as in relevance (relevance.c).  In the simulator the worst wait
+ * gets shorter, and the average latency no longer (doc/policies.md).
  *
- * Its history is what the last scans wanted, whatever their policy, each time
- * they started:
+ * The history is what the last scans, of any policy, wanted when they started:
  *
  *		word 0			starts so far
  *		sets of chunks	one for each of the last LAST_SCANS starts, and
  *		planes			a tally of these sets
- *		windows			of each of the sets, the words in which its chunks are: the
+ *		windows			for each set, the words that have its chunks: the
  *						first, and the one behind the last
  *
- * When a table's last scan has gone its numbers of chunks go, and with them what
- * was known.
+ * When a table's last scan has gone, its chunk numbers go, and the history of
+ * these with them.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,14 +42,14 @@ history_words(const CScanLimits *limits)
 	return 1 + (size_t) (LAST_SCANS + PLANES) * (limits->max_chunks / 64) + 2 * LAST_SCANS;
 }
 
-/* What one of the last scans wanted. */
+/* The chunks that one of the last scans wanted. */
 static uint64_t *
 set_of(const CScanPool *pool, uint64_t *history, uint32_t n)
 {
 	return history + 1 + (size_t) n * cscan_chunk_words(pool);
 }
 
-/* How many of them wanted each chunk. */
+/* A tally of these sets: how many scans wanted each chunk. */
 static CScanTally
 tally_of(const CScanPool *pool, uint64_t *history)
 {
@@ -83,7 +82,7 @@ on_start(CScanPool *pool, uint64_t *history, int scan)
 	if (s->nwanted == 0)
 		return;
 
-	/* A history that was read from a damaged trace may say anything. */
+	/* A history from a damaged trace may hold anything. */
 	if (window[0] < window[1] && window[1] <= cscan_chunk_words(pool))
 	{
 		cscan_tally_subtract(&tally, set, (uint32_t) window[0], (uint32_t) window[1]);
@@ -97,7 +96,7 @@ on_start(CScanPool *pool, uint64_t *history, int scan)
 	history[0]++;
 }
 
-/* keepRelevance, and of equals those that the fewest have asked for. */
+/* keepRelevance; among equals the chunks that the fewest scans asked for. */
 static void
 least_valued(CScanPool *pool, uint64_t *slots)
 {

@@ -4,23 +4,24 @@
  *		Policy elevator: one cursor sweeps what the scans of a table want
  *		(Section 3 of the paper).
  *
- * Chunks are loaded strictly in the order of the sweep, and a chunk stays
- * until every elevator scan that wants it has used it; a full pool of wanted
- * chunks makes the cursor wait for the slowest scan.
+ * Chunks are loaded strictly in the order of the sweep.  A chunk stays until
+ * every elevator scan that wants it has used it.  If the pool is full of
+ * wanted chunks, the cursor waits for the slowest scan.
  *
- * Scans that have a space in common share a sweep, and so do those that are linked
- * by other scans: were each to have a cursor of its own, a scan between two others
- * would wait while theirs take turns.  Its history says of each space
+ * Scans that have a space in common share a sweep, and so do scans that are
+ * linked by other scans.  If each scan had a cursor of its own, a scan between
+ * two others would wait while theirs take turns.  The history has for each
+ * space
  *
- *		which sweep it is in: a number, that of no space in particular,
+ *		its sweep: a number, not that of a particular space,
  *
- * and of each sweep, under that number,
+ * and for each sweep, under that number,
  *
- *		the chunk that follows its last load, the number of that load, and how many
- *		spaces are in it.
+ *		the chunk that follows its last load, the number of that load, and how
+ *		many spaces are in it.
  *
- * Sweeps become one when a scan of both starts, and stay so as long as their spaces
- * are there.
+ * When a scan starts, the sweeps of its spaces become one.  They stay one as
+ * long as these spaces exist.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +38,7 @@ history_words(const CScanLimits *limits)
 	return WORDS * (size_t) limits->max_spaces;
 }
 
-/* A history that was read from a damaged trace may say anything. */
+/* A space's sweep.  A history from a damaged trace may hold any number. */
 static uint64_t
 sweep_of(const CScanPool *pool, const uint64_t *history, int space)
 {
@@ -70,7 +71,7 @@ size_of(uint64_t *history, uint64_t sweep)
 	return &history[WORDS * sweep + 3];
 }
 
-/* The sweep of a scan's first space, which is that of all of them. */
+/* A scan's sweep: all of its spaces have that of the first. */
 static uint64_t
 scan_sweep(const CScanPool *pool, int scan)
 {
@@ -94,7 +95,7 @@ on_space(CScanPool *pool, uint64_t *history, int space)
 	*size_of(history, sweep) = 1;
 }
 
-/* All spaces of a sweep are in another one from now on. */
+/* Move all spaces of a sweep to another one. */
 static void
 rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to)
 {
@@ -108,7 +109,7 @@ rename_sweep(CScanPool *pool, uint64_t *history, uint64_t from, uint64_t to)
 	}
 }
 
-/* The sweep of a space that goes keeps its number, as long as others are in it. */
+/* When a space goes, its sweep keeps its number as long as it has others. */
 static void
 on_space_gone(CScanPool *pool, uint64_t *history, int space)
 {
@@ -121,7 +122,7 @@ on_cursor(CScanPool *pool, uint64_t *history, int space)
 	*cursor_of(history, sweep_of(pool, history, space)) = pool->spaces[space].cursor;
 }
 
-/* The sweeps of its spaces become that one which has loaded last. */
+/* Merge the sweeps of the scan's spaces into the one that loaded last. */
 static void
 on_start(CScanPool *pool, uint64_t *history, int scan)
 {
@@ -172,7 +173,7 @@ start(const CScanPool *pool, int scan)
 	return 0;
 }
 
-/* In the order of the sweep, which is the order of the loads. */
+/* Scans use chunks in the order of the sweep, which is that of the loads. */
 static int
 choose_available(const CScanPool *pool, int scan)
 {
@@ -181,7 +182,7 @@ choose_available(const CScanPool *pool, int scan)
 	return cscan_slots_first(pool, cscan_scan_slots(pool, scan, CSCAN_HAS_READY));
 }
 
-/* Any starved scan moves its sweep's cursor; the longest waiting first. */
+/* Any starved scan moves its sweep's cursor, the longest waiting one first. */
 static int
 choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
@@ -194,7 +195,7 @@ choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 	return scan;
 }
 
-/* The next chunk of the sweep that one of its scans finds absent. */
+/* The sweep's next chunk that one of its scans finds absent. */
 static uint32_t
 choose_load(CScanPool *pool, int scan)
 {
@@ -226,7 +227,7 @@ choose_load(CScanPool *pool, int scan)
 	return best;
 }
 
-/* What an elevator scan will use, as it is, stays until it has. */
+/* Take out the slots that elevator scans can use: these stay until used. */
 static void
 keep_usable(CScanPool *pool, uint64_t *slots)
 {
@@ -249,7 +250,7 @@ exclude(CScanPool *pool, int scan, uint64_t *slots)
 	keep_usable(pool, slots);
 }
 
-/* What the fewest scans of other policies want, then the oldest. */
+/* The slots that the fewest scans want; the oldest of these goes. */
 static void
 least_valued(CScanPool *pool, uint64_t *slots)
 {

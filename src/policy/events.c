@@ -4,8 +4,8 @@
  *		What happens to a pool: spaces, scans and helpers come and go, ask for
  *		chunks, and loads end.
  *
- * Each call changes the fields and tells those that count (slots.c, status.c) and
- * the policies' histories.  See pool.h for the invariants.
+ * Each call changes the fields, the counts (slots.c, status.c) and the
+ * policies' histories.  See pool.h for the invariants.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 #include "slots.h"
 #include "status.h"
 
-/* Tell the policies that keep a history. */
+/* Tell the policies that note this event. */
 #define NOTE(pool, event, ...) \
 	do { \
 		for (int p_ = 0; p_ < CSCAN_NPOLICIES; p_++) \
@@ -67,7 +67,7 @@ cscan_pool_chunk_blocks(const CScanPool *pool, uint32_t preferred, uint32_t nblo
 	return cscan_space_chunk_blocks_for(blocks, nblocks);
 }
 
-/* The first n numbers that are free, from one on; or CSCAN_NO_CHUNK. */
+/* The first of n consecutive free numbers >= from, or CSCAN_NO_CHUNK. */
 static uint32_t
 find_numbers(const CScanPool *pool, uint32_t from, uint32_t n)
 {
@@ -235,8 +235,8 @@ cscan_pool_set_cached(CScanPool *pool, uint32_t chunk, bool cached)
 }
 
 /*
- * More blocks are known of.  Whoever wants the chunk in which the space ended
- * before, as a whole, wants more of it now.
+ * A space has grown: scans that want all of the chunk in which it ended before
+ * want more of it now.
  */
 static void
 grow(CScanPool *pool, int space, uint32_t extent)
@@ -289,7 +289,7 @@ register_scan(CScanPool *pool, CScanPolicyId policy, uint64_t now)
 		if (s->used)
 			continue;
 
-		/* It may still be in a queue, from its last use. */
+		/* The entry may still be in a queue, from its last use. */
 		queue = s->queue;
 		place = s->queue_place;
 		memset(s, 0, sizeof(*s));
@@ -350,7 +350,7 @@ cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t nblocks,
 	record_announcement(pool, scan, space, nblocks, ranges, nranges);
 }
 
-/* Its loads go on where the last one in its spaces ended. */
+/* A scan's loads go on where the last load in its spaces ended. */
 static uint32_t
 first_cursor(const CScanPool *pool, int scan)
 {
@@ -390,7 +390,7 @@ unwant(CScanPool *pool, int scan, uint32_t chunk)
 	s->nloadable -= cscan_set_has(pool->loadable, chunk);
 	cscan_set_remove(cscan_wanted(pool, scan), chunk);
 	if (--s->nwanted == 0)
-		s->blocked = false;		/* whoever waits, waits in vain */
+		s->blocked = false;		/* nothing is left to wait for */
 	cscan_status_unwanted(pool, scan, chunk);
 }
 
@@ -412,8 +412,8 @@ cscan_pool_unwant_space(CScanPool *pool, int scan, int space)
 }
 
 /*
- * What a process of a scan has and waits for, from now on.  The scan is blocked
- * while any of them waits for something that can come.
+ * Set which slot a process of a scan reads, and whether it waits.  The scan is
+ * blocked while any of its processes waits and it still wants a chunk.
  */
 static void
 set_reader(CScanPool *pool, int scan, int helper, int in_use, bool waiting, uint64_t now)
@@ -441,7 +441,7 @@ set_reader(CScanPool *pool, int scan, int helper, int in_use, bool waiting, uint
 	s->blocked &= (s->nwanted > 0);
 }
 
-/* A started scan does not count any more, and wants nothing. */
+/* Stop counting a scan, if it has started.  It wants nothing from now on. */
 static void
 stop(CScanPool *pool, int scan)
 {
@@ -604,7 +604,7 @@ choose(CScanPool *pool, int scan, int helper, uint64_t now)
 		return CSCAN_NONE;
 
 	/*
-	 * Others that still wait have been served with it: their turn begins
+	 * This serves the scan's processes that still wait, too: their turn begins
 	 * anew.
 	 */
 	if (s->blocked)
@@ -664,9 +664,10 @@ cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now, uint32_t *c
  * ------------------------------------------------------------------ */
 
 /*
- * A load has taken so long (us).  What a scan's need is worth in waiting time follows
- * from the loads of chunks, be they loaded in part: many small loads must not make
- * those who need much wait for longer.
+ * Note that a load took duration us.  A device's average is per block loaded.
+ * The pool's, which says what a scan's need is worth in waiting time, is per
+ * block of the whole chunk: many small loads must not make scans that need
+ * much wait longer.
  */
 static void
 note_duration(CScanPool *pool, const CScanSlot *slot, uint64_t duration)
@@ -705,7 +706,7 @@ cscan_pool_drop(CScanPool *pool, int slot)
 	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_DROP,.slot = slot);
 }
 
-/* Of a word's slots, those that are in flight, in use, or wanted. */
+/* The slots of word w that are in flight, in use, or wanted. */
 static uint64_t
 must_stay(const CScanPool *pool, const CScanTally *interested, uint32_t w)
 {
@@ -720,7 +721,7 @@ nth(uint32_t word, uint64_t slots)
 	return (int) (word * 64) + __builtin_ctzll(slots);
 }
 
-/* The first slot of a set that nobody needs, or none. */
+/* The first slot of a set that no scan needs, or CSCAN_NONE. */
 static int
 first_not_needed(CScanPool *pool, const uint64_t *set)
 {
@@ -757,7 +758,7 @@ hold(CScanPool *pool)
 		{
 			int			slot = nth(w, slots);
 
-			/* The next loads need some of the budget, too. */
+			/* Leave some of the budget to the next loads. */
 			if (pool->state->used + 4 * pool->slots[slot].nblocks > pool->state->budget)
 				continue;
 			cscan_slots_set_held(pool, slot, true);

@@ -23,7 +23,6 @@ cscan_interest_clear(CScanPool *pool, int scan)
 	s->first_word = s->end_word = 0;
 }
 
-/* Chunks first..last come to a scan's wanted set. */
 static void
 want(CScanPool *pool, int scan, uint32_t first, uint32_t last)
 {
@@ -54,7 +53,7 @@ cscan_interest_add(CScanPool *pool, int scan, int space, uint32_t nblocks,
 	}
 }
 
-/* Spaces have come in any order; there are few of them, or they came in order. */
+/* Sort ranges by space: insertion will do, as spaces are few or in order. */
 static void
 sort_ranges(CScanPool *pool, int scan)
 {
@@ -109,8 +108,8 @@ cscan_interest_complete(CScanPool *pool, int scan)
 		s->nwanted += (uint32_t) __builtin_popcountll(wanted[w]);
 
 	/*
-	 * Whole chunks are counted by space: all of a space are of one size, but for
-	 * the one in which its extent ends.
+	 * Count whole chunks space by space: those of a space have one size,
+	 * except the chunk in which its extent ends.
 	 */
 	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
 	{
@@ -137,8 +136,8 @@ cscan_interest_complete(CScanPool *pool, int scan)
 }
 
 /*
- * The first range of a scan that does not end before a block of a space, by the
- * order of chunks; or nranges.
+ * A scan's first range, in chunk order, that ends behind a block of a space;
+ * or nranges.
  */
 static uint32_t
 first_range(const CScanPool *pool, int scan, int space, uint32_t block)
@@ -175,8 +174,8 @@ cscan_interest_has_ranges(const CScanPool *pool, int scan, int space)
 }
 
 /*
- * What a scan wants of a chunk, as runs of blocks of the chunk, one at a time.
- * *next is 0 at first.
+ * Get the next range that a scan wants of a chunk, as blocks of the chunk.
+ * *next is 0 at first.  False if none is left.
  */
 static bool
 next_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CScanRange *within)
@@ -198,7 +197,7 @@ next_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CSc
 	if (*next > 0 || cscan_interest_has_ranges(pool, scan, space))
 		return false;
 
-	/* No range at all: the whole of it. */
+	/* No range in this space: the scan wants the whole chunk. */
 	*next = nranges + 1;
 	within->first = 0;
 	within->end = cscan_space_cost(p, chunk);
@@ -217,7 +216,7 @@ cscan_pool_cost_for(const CScanPool *pool, int scan, uint32_t chunk)
 	return cost;
 }
 
-/* Are all the blocks there that a scan wants of a slot's chunk? */
+/* Has the slot all blocks that the scan wants of its chunk? */
 static bool
 covers(const CScanPool *pool, int scan, const CScanSlot *slot)
 {
@@ -235,7 +234,7 @@ covers(const CScanPool *pool, int scan, const CScanSlot *slot)
 	return true;
 }
 
-/* chunkReady() for a scan that wants it: are all the blocks it wants there? */
+/* chunkReady(): is all there that the scan wants, or has the load failed? */
 bool
 cscan_pool_ready_for(const CScanPool *pool, int slot, int scan)
 {
@@ -245,8 +244,8 @@ cscan_pool_ready_for(const CScanPool *pool, int slot, int scan)
 }
 
 /*
- * Neither ready nor in flight.  What is in flight may turn out not to be all
- * that the scan wants; then it is absent when it has arrived.
+ * Is the chunk neither ready nor in flight?  The load in flight may bring less
+ * than the scan wants; then the chunk is absent when the load has ended.
  */
 bool
 cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk)
@@ -274,7 +273,7 @@ cscan_pool_pieces_wanted(const CScanPool *pool, uint32_t chunk)
 		while (next_within(pool, i, chunk, &next, &within))
 			cscan_space_add_pieces(p, within, &pieces);
 
-		/* Mostly the first scan wants all of it. */
+		/* Mostly the first scan wants the whole chunk. */
 		if (whole.end > 0 && cscan_space_has_pieces(p, whole, &pieces))
 			break;
 	}

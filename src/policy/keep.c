@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Of the chunks that find their place taken one in so many takes it: in the end
- * those go that are never loaded again.
+ * One in this many chunks whose place is taken replaces the chunk there.  So
+ * chunks that are never loaded again go in the end.
  */
 #define REPLACE_EVERY	16
 
@@ -46,7 +46,7 @@ cscan_keep(CScanKeep *keep, uint64_t name, uint32_t nblocks, bool there)
 
 	if (place->nblocks != 0 && place->name == name)
 	{
-		/* Of another part of the chunk it tells nothing. */
+		/* A load of another part of the chunk tells nothing. */
 		if (place->nblocks == nblocks)
 			change_share(keep, there);
 		place->nblocks = 0;

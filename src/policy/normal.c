@@ -4,18 +4,17 @@
  *		Policies normal and attach: each scan in block order, least recently
  *		used chunk out (Section 3 of the paper).
  *
- * A scan takes its chunks in order, beginning at its starting position and
- * going round; normal starts at its first chunk, attach where the running
- * scan with the largest remaining overlap is.  Only the next chunk in that
- * order is of use to it, and it is starved while the chunk in use and the
- * next one are not both there.
+ * A scan takes its chunks in order, from its starting position on and going
+ * round.  Normal starts at the scan's first chunk.  Attach starts where the
+ * running scan with the largest remaining overlap is.  A scan can use only its
+ * next chunk in that order, and is to be served while that one is absent.
  *
  *-------------------------------------------------------------------------
  */
 #include "interest.h"
 #include "policy.h"
 
-/* The chunk to be loaded next for an in-order scan: its next one, if absent. */
+/* A scan's next chunk, if it is absent and may be loaded. */
 static uint32_t
 next_absent(const CScanPool *pool, int scan)
 {
@@ -27,7 +26,7 @@ next_absent(const CScanPool *pool, int scan)
 	return CSCAN_NO_CHUNK;
 }
 
-/* Take out of a set of slots those with the next two chunks that it will take. */
+/* Take out of a set the slots of the next two chunks that a scan will take. */
 static void
 keep_next_two(const CScanPool *pool, int scan, uint64_t *slots)
 {
@@ -65,7 +64,7 @@ overlap(const CScanPool *pool, int a, int b)
 	{
 		uint64_t	both = cscan_wanted(pool, a)[w] & cscan_wanted(pool, b)[w];
 
-		/* A space's chunks follow one another: mostly all of the word are in one. */
+		/* A space's numbers are consecutive: mostly a word has one space. */
 		while (both != 0)
 		{
 			uint32_t	chunk = w * 64 + (uint32_t) __builtin_ctzll(both);
@@ -116,10 +115,10 @@ choose_available(const CScanPool *pool, int scan)
 }
 
 /*
- * The oldest waiter first: who asked for a chunk longest ago, whether it has
- * got that one meanwhile or not.  But where the pool has not even a chunk for
- * each scan, what is loaded ahead is gone before it is used: there, scans that
- * are reading come last.
+ * The oldest waiter goes first: the scan that asked for a chunk longest ago,
+ * whether it has got that one or not.  If the pool has no more chunks than
+ * running scans, a chunk loaded ahead is gone before it is used; then scans
+ * that are reading come last.
  */
 static int
 choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
@@ -157,8 +156,8 @@ choose_load(CScanPool *pool, int scan)
 }
 
 /*
- * Anything but what the scan itself is about to take.  While its next chunk is
- * missing, the one after that may go: there may be no other room.
+ * Take out what the scan itself is about to take.  While its next chunk is
+ * absent, the one after that may go: there may be no other room.
  */
 static void
 exclude(CScanPool *pool, int scan, uint64_t *slots)
@@ -169,7 +168,7 @@ exclude(CScanPool *pool, int scan, uint64_t *slots)
 		keep_next_two(pool, scan, slots);
 }
 
-/* Least recently handed out. */
+/* All are worth the same: the least recently handed out goes. */
 static void
 least_valued(CScanPool *pool, uint64_t *slots)
 {
@@ -177,7 +176,7 @@ least_valued(CScanPool *pool, uint64_t *slots)
 	(void) slots;
 }
 
-/* Against other policies: the next chunks of its scans. */
+/* Take out the slots of the next two chunks of each active scan. */
 static void
 protect(CScanPool *pool, CScanPolicyId self, uint64_t *slots)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pool.c
- *		How a pool is laid out in memory, begun, and counted anew.
+ *		How a pool is laid out in memory, made empty, and counted anew.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@ history_words(int policy, const CScanLimits *limits)
 	return cscan_policies[policy]->history_words ? cscan_policies[policy]->history_words(limits) : 0;
 }
 
-/* Walk over the parts; with memory = NULL only add up their sizes. */
+/* Set the pointers to the parts; with memory = NULL only add up sizes. */
 static size_t
 lay_out(CScanPool *pool, char *memory, const CScanLimits *limits)
 {
@@ -121,7 +121,7 @@ cscan_pool_init(CScanPool *pool, const CScanLimits *limits)
  * Counting anew
  * ------------------------------------------------------------------ */
 
-/* Numbers, access and scans of the spaces. */
+/* Count the spaces; mark their numbers and their access. */
 static void
 count_spaces(CScanPool *pool)
 {
@@ -184,7 +184,7 @@ count_scan(CScanPool *pool, int scan)
 	s->nranges = nranges;
 	cscan_interest_complete(pool, scan);
 
-	/* Of its ranges some have been read already. */
+	/* Ranges may have been read: only chunks still wanted count. */
 	s->needed = 0;
 	CSCAN_SET_EACH(c, wanted, cscan_chunk_words(pool))
 	{
@@ -223,7 +223,7 @@ cscan_pool_rebuild(CScanPool *pool)
 	cscan_status_init(pool);
 	cscan_queue_init(pool);
 
-	/* First who reads what: when a scan enters, its readers count as users. */
+	/* Readers come first: when a scan enters, its readers count as users. */
 	for (int i = 0; i < limits->max_helpers; i++)
 	{
 		if (pool->helpers[i].used)

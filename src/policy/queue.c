@@ -3,12 +3,13 @@
  * queue.c
  *		See queue.h.
  *
- * The rate changes when scans come and go, and with the time that a load takes.
- * Then all the keys change.  So that this is rare, the block time counts only
- * when it has moved by an eighth since it last did (pace).
+ * The rate changes when scans come and go, and with the time that a load
+ * takes.  Then all keys that depend on it change.  To make this rare, the
+ * block time counts only when it has moved by more than an eighth since it
+ * last did (pace).
  *
- * Keys are kept beside the scans: of scans that have changed since (MOVED) the
- * keys are old until somebody asks.
+ * Keys are kept beside the scans.  Keys of scans that have changed since
+ * (MOVED) stay old until a caller asks.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +17,7 @@
 
 #define NO_QUEUE	0
 
-/* Queues are numbered from 1: of each policy, those that wait and the others. */
+/* Queue numbers begin at 1: each policy's waiting scans, then its others. */
 static uint8_t
 queue_of(CScanPolicyId policy, bool blocked)
 {
@@ -96,7 +97,7 @@ put(CScanPool *pool, CScanQueued *heap, int32_t place, CScanQueued entry)
 	pool->scans[entry.scan].queue_place = place;
 }
 
-/* An entry goes down to where it belongs, from a place that is free. */
+/* Move an entry down from a free place to where it belongs. */
 static void
 sift_down(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
 {
@@ -116,7 +117,7 @@ sift_down(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
 	put(pool, heap, place, entry);
 }
 
-/* Up or down. */
+/* Move an entry up or down from a free place to where it belongs. */
 static void
 sift(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
 {
@@ -145,7 +146,7 @@ dequeue(CScanPool *pool, int scan)
 		sift(pool, queue, s->queue_place, entries(pool, queue)[n]);
 }
 
-/* Put a scan where it belongs, as it is now. */
+/* Put a scan into the queue and place where it belongs now. */
 static void
 move(CScanPool *pool, int scan)
 {
@@ -171,7 +172,7 @@ move(CScanPool *pool, int scan)
 	sift(pool, queue, s->queue_place, entry);
 }
 
-/* The rate has changed, and so have all keys that it is in. */
+/* The rate has changed: compute the keys that depend on it, and reorder. */
 static void
 set_keys(CScanPool *pool)
 {

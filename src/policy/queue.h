@@ -1,19 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * queue.h
- *		Which starved scan is the next?  Heaps of scans, by urgency.
+ *		Which starved scan is next?  Heaps of scans, by urgency.
  *
- * In a queue are the scans of one policy that are starved and for which there
- * is something to load; those that wait (blocked) in one, the others, which
- * still have a chunk to read, in another.  The policy's traits say the order:
+ * A queue holds starved scans of one policy for which there is something to
+ * load.  Each policy has two: one for the scans that wait (blocked), one for
+ * those that still have a chunk to read.  The policy's traits give the order:
  *
- *		SINCE		the longest waiting first: since
+ *		SINCE		the longest waiting first: the lowest since
  *		RELEVANCE	the highest queryRelevance (Figure 3) first: - needed +
  *					impatience * waiting / (block time * scans).  All that wait
- *					age alike, so whoever is first stays first as time goes by:
- *					the order is that of needed * rate + since, where the rate
- *					is what a block is worth in waiting time, block time * scans
- *					/ impatience
+ *					age alike, so their order stays as time goes by: it is that
+ *					of needed * rate + since, where the rate is what a block is
+ *					worth in waiting time, block time * scans / impatience
  *
  *-------------------------------------------------------------------------
  */
@@ -25,21 +24,21 @@
 extern void cscan_queue_init(CScanPool *pool);
 
 /*
- * Who is first of the scans of a policy that are starved and for which something
- * can be loaded: those that wait, and those that still have a chunk to read.
- * CSCAN_NONE if there is none; else *key is what it is ordered by.
+ * Return the first of a policy's starved scans for which something can be
+ * loaded: of those that wait (blocked), or of those that still have a chunk to
+ * read.  CSCAN_NONE if there is none; otherwise *key is its key.
  */
 extern int	cscan_queue_first(CScanPool *pool, CScanPolicyId policy, bool blocked,
 							  uint64_t *key);
 
 /*
- * What so many blocks needed are worth in waiting time (us), to a policy with
- * impatience; and one block (ns).
+ * The waiting time that "needed" blocks are worth to a policy with impatience
+ * (us).  The rate is that of one block (ns).
  */
 extern uint64_t cscan_queue_worth(const CScanPool *pool, CScanPolicyId policy, uint64_t needed);
 extern uint64_t cscan_queue_rate(const CScanPool *pool, CScanPolicyId policy);
 
-/* A block's load takes so long (us); or so we are told. */
+/* Set the load time of a block (us), measured or assumed. */
 extern void cscan_queue_set_block_time(CScanPool *pool, double block_time);
 
 #endif							/* CSCAN_QUEUE_H */

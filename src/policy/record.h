@@ -5,9 +5,9 @@
  *
  * The functions of pool.h leave records while the pool's state says "traced",
  * through the "record" of the process's handle.  Only the call from outside
- * leaves one, not what it calls in turn.  As in all of this room nothing is
- * written or allocated here: where records go is the caller's business.  What is
- * made of them is trace.h's.
+ * leaves a record, not the calls that it makes in turn.  Nothing is written or
+ * allocated here: the caller decides where records go.  trace.h makes a trace
+ * of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,10 +21,10 @@
 /* The numbers are the format: do not change them. */
 typedef enum CScanTraceKind
 {
-	/* What follows another record. */
+	/* Follows another record. */
 	CSCAN_TRACE_RANGES = 1,		/* up to three ranges of an interest */
 
-	/* The state at the beginning, in this order. */
+	/* The state at the beginning of a trace, in this order. */
 	CSCAN_TRACE_STATE = 16,
 	CSCAN_TRACE_STATE_DEVICE = 17,
 	CSCAN_TRACE_STATE_SPACE = 18,
@@ -78,33 +78,33 @@ typedef enum CScanTraceKind
 	CSCAN_TRACE_END = 65		/* complete */
 } CScanTraceKind;
 
-/* The fields in the order of the file; which of them a kind uses it says. */
+/* The fields as in the file; doc/trace.md says which of them a kind uses. */
 struct CScanTraceRecord
 {
 	uint8_t		kind;			/* a CScanTraceKind */
 	uint8_t		flag;			/* a truth value, a policy, a kind of action */
-	uint16_t	count;			/* ranges that follow; of a load, see
-								 * cscan_record_pieces() */
+	uint16_t	count;			/* ranges that follow; of a load, its check
+								 * sum, see cscan_record_pieces() */
 	int32_t		scan;
-	uint64_t	time;			/* us; or a word of a map */
+	uint64_t	time;			/* us; or a word of a set */
 	int32_t		other;			/* a space, a helper, a device or a policy */
 	int32_t		slot;
 	uint32_t	chunk;
 	uint32_t	blocks;
 };
 
-/* A LOADED's flag. */
+/* Bits of a LOADED's flag. */
 #define CSCAN_TRACE_LOADED_FAILED	0x01
 #define CSCAN_TRACE_LOADED_CHEAP	0x02
 
-/* Leave a record, if that is wanted: CSCAN_RECORD(pool, .kind = ..., ...). */
+/* Leave a record, if traced: CSCAN_RECORD(pool, .kind = ..., ...). */
 #define CSCAN_RECORD(pool, ...) \
 	do { \
 		if (__builtin_expect((pool)->state->traced, 0)) \
 			(pool)->record((pool), &(CScanTraceRecord) {__VA_ARGS__}); \
 	} while (0)
 
-/* A floating point number as the bits that it has. */
+/* The bits of a floating point number. */
 static inline uint64_t
 cscan_record_number(double number)
 {
@@ -116,7 +116,7 @@ cscan_record_number(double number)
 
 #define CSCAN_RANGES_IN_RECORD	3
 
-/* The next of so many ranges, as many as a record takes. */
+/* Make a record of the next ranges, as many as fit. */
 static inline CScanTraceRecord
 cscan_record_of_ranges(const CScanRange *ranges, uint32_t left)
 {
@@ -137,7 +137,7 @@ cscan_record_of_ranges(const CScanRange *ranges, uint32_t left)
 	return r;
 }
 
-/* So much of the pieces of a load is in its record: a sum of them. */
+/* The check sum of a load's pieces, for its record. */
 static inline uint16_t
 cscan_record_pieces(const CScanPieces *pieces)
 {
@@ -149,7 +149,7 @@ cscan_record_pieces(const CScanPieces *pieces)
 	return (uint16_t) (sum ^ sum >> 16);
 }
 
-/* A decision's record: what cscan_pool_decide did. */
+/* Leave a record of what cscan_pool_decide did. */
 static inline void
 cscan_record_action(const CScanPool *pool, uint64_t now, const CScanAction *act)
 {

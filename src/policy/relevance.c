@@ -3,19 +3,20 @@
  * relevance.c
  *		Policy relevance: Figure 3 of the paper.
  *
- *		queryRelevance	whom to serve: the starved scan that needs least,
- *						raised by the time it has been waiting
- *		loadRelevance	what to load for it: what most starved scans want
- *		useRelevance	what a scan uses next: what fewest others want
- *		keepRelevance	what stays: what most almost starved scans want
+ *		queryRelevance	which scan to serve: the starved one that needs least;
+ *						waiting time raises it
+ *		loadRelevance	what to load for it: the chunk most starved scans want
+ *		useRelevance	what a scan uses next: the chunk fewest others want
+ *		keepRelevance	what stays: the chunks most almost starved scans want
  *
- * What a scan needs is counted in blocks, of all of its spaces.
+ * A scan's need is counted in blocks, over all of its spaces.
  *
- * Ties: loads go to a chunk that is likely to be in memory already, then to the
- * chunk that follows the last one loaded, so that they stay sequential; uses to
- * the chunk loaded first; victims to the chunk that was handed out longest ago.
+ * Ties: a load takes a chunk that is likely to be in memory already, then the
+ * chunk that follows the last load, so that loads stay sequential.  A scan
+ * uses the chunk loaded first.  The victim is the chunk handed out longest
+ * ago.
  *
- * The functions at the top are the paper's; the decisions below find their
+ * The functions at the top are the paper's.  The decisions below find their
  * extremes in the counts that are kept (status.c, queue.c).  Policy demand
  * (demand.c) shares them.
  *
@@ -30,7 +31,7 @@
 #include "slots.h"
 #include "status.h"
 
-/* Interested scans that have fewer than "limit" chunks available. */
+/* The number of interested scans with fewer than "limit" chunks available. */
 static int
 interested_below(const CScanPool *pool, uint32_t chunk, uint32_t limit)
 {
@@ -44,7 +45,7 @@ interested_below(const CScanPool *pool, uint32_t chunk, uint32_t limit)
 	return n;
 }
 
-/* Qmax: more than the scans that there can be. */
+/* Qmax: more than the number of scans can be. */
 static double
 qmax(const CScanPool *pool)
 {
@@ -90,7 +91,7 @@ cscan_relevance_start(const CScanPool *pool, int scan)
 	return 0;
 }
 
-/* chooseAvailableChunk: the highest use is that of the least interest. */
+/* chooseAvailableChunk: the least interest is the highest useRelevance. */
 int
 cscan_relevance_choose_available(const CScanPool *pool, int scan)
 {
@@ -107,8 +108,8 @@ cscan_relevance_choose_available(const CScanPool *pool, int scan)
 
 /*
  * chooseQueryToProcess.  Multiplied by the rate, queryRelevance is - needed *
- * rate for scans that still have a chunk to read, and for those that wait now -
- * since more; the queues have the highest of each.
+ * rate for a scan that still has a chunk to read.  For a waiting scan it is
+ * higher by now - since.  The queues have the highest of each.
  */
 int
 cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
@@ -117,7 +118,7 @@ cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 	uint64_t	needed = 0;
 	int			waiting = cscan_queue_first(pool, self, true, &waiting_key);
 	int			reading = cscan_queue_first(pool, self, false, &needed);
-	int64_t		ahead;			/* by which the first that waits is ahead */
+	int64_t		ahead;			/* lead of the waiting scan (us) */
 
 	if (waiting == CSCAN_NONE)
 		return reading;
@@ -130,8 +131,8 @@ cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 }
 
 /*
- * chooseChunkToLoad: in the order from the last load on, so that the first of
- * equals wins.
+ * chooseChunkToLoad.  Chunks are offered in order, from the last load on, so
+ * that the first of equals wins.
  */
 uint32_t
 cscan_relevance_choose_load(CScanPool *pool, int scan)
@@ -142,7 +143,7 @@ cscan_relevance_choose_load(CScanPool *pool, int scan)
 	const uint64_t *has_available = cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE);
 	uint32_t	from = s->cursor;
 	uint32_t	here;			/* the word of "from" */
-	uint64_t	behind;			/* and chunks from there on, in it */
+	uint64_t	behind;			/* chunks of that word, from there on */
 	CScanTally	interested;
 	CScanTally	starved;
 	CScanTally	cached = {1, {pool->cached}};
@@ -160,7 +161,7 @@ cscan_relevance_choose_load(CScanPool *pool, int scan)
 	cscan_highest_add(&search, &interested);
 	cscan_highest_add(&search, &cached);
 
-	/* What is in no slot. */
+	/* Chunks in no slot. */
 	cscan_highest_try(&search, here, cscan_absent_word(pool, wanted, here) & behind);
 	for (uint32_t w = here + 1; w < s->end_word; w++)
 		cscan_highest_try(&search, w, cscan_absent_word(pool, wanted, w));
@@ -168,7 +169,7 @@ cscan_relevance_choose_load(CScanPool *pool, int scan)
 		cscan_highest_try(&search, w, cscan_absent_word(pool, wanted, w));
 	cscan_highest_try(&search, here, cscan_absent_word(pool, wanted, here) & ~behind);
 
-	/* What is there, but not all of it: there are few of these. */
+	/* Chunks that are there in part; there are few of these. */
 	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
 	{
 		for (uint64_t slots = has_wanted[w] & ~has_available[w]; slots != 0; slots &= slots - 1)

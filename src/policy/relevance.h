@@ -10,7 +10,7 @@
 
 #include "policy.h"
 
-/* The paper's four functions (Figure 3), for tests: decisions find their extremes. */
+/* The paper's four functions (Figure 3), for tests; decisions call none. */
 extern double cscan_relevance_query(const CScanPool *pool, int scan, uint64_t now);
 extern double cscan_relevance_use(const CScanPool *pool, uint32_t chunk);
 extern double cscan_relevance_load(const CScanPool *pool, uint32_t chunk);

@@ -3,19 +3,19 @@
  * schedule.c
  *		The ABM's main decision, over all policies (Figure 3, main()).
  *
- * Each policy proposes one of its scans.  The longest blocked of these wins;
- * a scan that only needs its next chunk soon comes after all that wait.  If
- * nothing can be done for it, the next one's turn comes.  The winner's policy
- * picks the chunk, and a victim where there is no room:
+ * Each policy proposes one of its scans.  The scan blocked longest wins.  A
+ * scan that only needs its next chunk soon comes after all that wait.  If
+ * nothing can be done for the winner, the next proposal has its turn.  The
+ * winner's policy picks the chunk and, if there is no room, a victim:
  *
- *	 1. a slot that nobody protects;
- *	 2. a slot that only other policies protect (what relevance and demand
- *		protect, what starved scans of either want, is the same);
- *	 3. if the scan waits and nothing at all is there for it: any slot that is
- *		not in use.  Otherwise a pool smaller than the scans' needs would
- *		stop for ever.
+ *	 1. a slot that no policy protects;
+ *	 2. a slot that only other policies protect (relevance and demand protect
+ *		the same: what starved scans of either want);
+ *	 3. if the scan waits, has nothing available, and its policy overrides:
+ *		any slot that is neither in use nor in flight.  Otherwise a pool smaller
+ *		than the scans' needs would stop for ever.
  *
- * What a sleeping scan is being woken for is never a victim.
+ * A chunk that a sleeping scan is being woken for is never a victim.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +36,7 @@ const CScanPolicy *const cscan_policies[CSCAN_NPOLICIES] = {
 
 #define Max(a, b)	((a) > (b) ? (a) : (b))
 
-/* Whoever reads a slot goes on without. */
+/* Processes that read a slot go on without it. */
 static void
 send_readers_away(CScanPool *pool, int slot)
 {
@@ -71,8 +71,8 @@ cscan_schedule_drop(CScanPool *pool, int slot)
 }
 
 /*
- * Would the scan find something to use if it were woken because this slot is
- * ready?  Where others of its chunks are of use as well, one of them is.
+ * If this slot woke the scan, would it find a chunk to use?  If the policy
+ * does not go in order, the slot's own chunk is one.
  */
 bool
 cscan_pool_can_use(const CScanPool *pool, int slot, int scan)
@@ -84,7 +84,7 @@ cscan_pool_can_use(const CScanPool *pool, int slot, int scan)
 		(!policy->traits.in_order || policy->choose_available(pool, scan) != CSCAN_NONE);
 }
 
-/* Does a before b?  Blocked scans first, of these the one that waits longest. */
+/* Does a go before b?  Blocked scans first, then the scan that asked first. */
 static bool
 goes_first(const CScanScan *a, const CScanScan *b)
 {
@@ -93,7 +93,7 @@ goes_first(const CScanScan *a, const CScanScan *b)
 	return a->since < b->since;
 }
 
-/* Of the policies' proposals the one that goes first, but for those tried. */
+/* The proposal that goes first, of the policies not yet tried. */
 static int
 choose_query(CScanPool *pool, uint64_t now, unsigned tried)
 {
@@ -114,9 +114,9 @@ choose_query(CScanPool *pool, uint64_t now, unsigned tried)
 }
 
 /*
- * Was it loaded for a scan that still sleeps and will take it when it wakes
- * up?  If such chunks could go, then in a pool with fewer slots than scans
- * each load might throw out what another scan is just being woken for.
+ * Was the slot loaded for a scan that still sleeps, and will take it when it
+ * wakes up?  If such chunks could go, in a pool with fewer slots than scans
+ * each load might evict what another scan is just being woken for.
  */
 static bool
 about_to_be_taken(const CScanPool *pool, int slot)
@@ -128,7 +128,10 @@ about_to_be_taken(const CScanPool *pool, int slot)
 		cscan_policies[pool->scans[scan].policy]->choose_available(pool, scan) == slot;
 }
 
-/* Slots that may go at all: not in flight, not in use; and held, if they must be. */
+/*
+ * Find slots that may go at all: not in flight, not in use, not keep_slot; and
+ * held, if they must be.
+ */
 static void
 find_candidates(CScanPool *pool, int keep_slot, bool held, uint64_t *candidates)
 {
@@ -142,7 +145,7 @@ find_candidates(CScanPool *pool, int keep_slot, bool held, uint64_t *candidates)
 		cscan_set_remove(candidates, (uint32_t) keep_slot);
 }
 
-/* The least valued of the candidates, which are used up. */
+/* The least valued candidate, or CSCAN_NONE.  Uses up the set. */
 static int
 choose_among(CScanPool *pool, const CScanPolicy *policy, uint64_t *candidates)
 {
@@ -190,7 +193,7 @@ choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 	return CSCAN_NONE;
 }
 
-/* Make the action one on what is in this slot. */
+/* Make the action one on this slot and its chunk. */
 static void
 name_slot(const CScanPool *pool, CScanActionKind kind, int slot, CScanAction *act)
 {
@@ -207,7 +210,10 @@ evict(CScanPool *pool, int slot, CScanAction *act)
 	cscan_schedule_drop(pool, slot);
 }
 
-/* An elevator also loads what only others on it want: then for one of these. */
+/*
+ * The scan that a load is for.  Elevator also loads chunks that only its other
+ * scans want: then the first of these.
+ */
 static int
 loaded_for(const CScanPool *pool, int scan, uint32_t chunk)
 {
@@ -233,7 +239,7 @@ unpin(CScanPool *pool, int slot, CScanAction *act)
 	pool->state->unpinned = true;
 }
 
-/* Pieces of a slot that a load leaves as they are. */
+/* The pieces of a slot that a load leaves as they are. */
 static CScanPieces
 kept_pieces(const CScanSlot *slot, const CScanAction *act)
 {
@@ -246,9 +252,9 @@ kept_pieces(const CScanSlot *slot, const CScanAction *act)
 }
 
 /*
- * Does what is in the slot stay there?  Not if the slot is not held; nor if the
- * space had more blocks when it was loaded: its extent cannot say then which blocks
- * of the last piece are there.
+ * Does a load leave in place what is in the slot?  Not if it is not held, nor
+ * if the space had more blocks when it was loaded: then the extent cannot say
+ * which blocks of the last piece are there.
  */
 static bool
 stays(const CScanSlot *slot, const CScanAction *act)
@@ -256,7 +262,7 @@ stays(const CScanSlot *slot, const CScanAction *act)
 	return slot->held && slot->extent <= act->place.end;
 }
 
-/* Of the blocks that the slot has, those that this load brings again. */
+/* The number of blocks that the slot has and this load brings again. */
 static uint32_t
 blocks_again(const CScanSlot *slot, const CScanAction *act)
 {
@@ -268,10 +274,10 @@ blocks_again(const CScanSlot *slot, const CScanAction *act)
 }
 
 /*
- * What is to be loaded of the action's chunk: what somebody wants.  The chunk may
- * be there in part, in that slot; then only the rest, and the piece that the space
- * has grown into, wanted or not.  Unless it is not held: its blocks may be gone, so
- * all of them are loaded anew.  *have are the pieces that stay as they are.
+ * Find the pieces to load of the action's chunk: those that active scans want.
+ * If the slot that has some of the chunk is held, load only the rest, and the
+ * piece that the space has grown into, wanted or not.  Otherwise its blocks
+ * may be gone: load all anew.  *have gets the pieces that stay as they are.
  */
 static void
 find_pieces(const CScanPool *pool, int slot, CScanAction *act, CScanPieces *have)
@@ -295,7 +301,7 @@ find_pieces(const CScanPool *pool, int slot, CScanAction *act, CScanPieces *have
 		act->nblocks += run.end - run.first;
 }
 
-/* The load begins: for those who look on. */
+/* Tell the space, its scans and the policies that a load begins. */
 static void
 note_load(CScanPool *pool, int scan, uint32_t chunk)
 {
@@ -334,12 +340,12 @@ begin_load(CScanPool *pool, int slot, bool top_up, uint32_t again, const CScanPi
 	cscan_status_slot_changed(pool, slot);
 }
 
-/* Load the next chunk for that scan, or make room for it, if that can be. */
+/* Load the next chunk for that scan, or make room for it, if possible. */
 static void
 serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 {
 	CScanPoolState *state = pool->state;
-	int			there;			/* the slot that has some of the chunk already */
+	int			there;			/* slot that has some of the chunk, or none */
 	int			slot;
 	uint32_t	chunk;
 	uint32_t	again;			/* blocks in it that are loaded again */
@@ -387,7 +393,7 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 		begin_load(pool, slot, slot == there, again, &have, now, act);
 }
 
-/* Where scans take their chunks in order, to find out takes as long as to decide. */
+/* If scans take chunks in order, finding out takes as long as deciding. */
 bool
 cscan_pool_wants_load(CScanPool *pool, uint64_t now)
 {
@@ -408,12 +414,12 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	act->kind = CSCAN_ACT_NOTHING;
 	act->slot = act->space = act->scan = CSCAN_NONE;
 
-	/* Room that was made for a scan is that scan's. */
+	/* Room that was made for a scan belongs to that scan. */
 	if (scan != CSCAN_NONE && cscan_pool_active(pool, scan) &&
 		pool->scans[scan].nloadable > 0 && !pool->scans[scan].warm)
 		serve(pool, scan, now, act);
 
-	/* An elevator that waits for its slowest scan holds up nobody else. */
+	/* An elevator that waits for its slowest scan holds up no other policy. */
 	while (act->kind == CSCAN_ACT_NOTHING &&
 		   (scan = choose_query(pool, now, tried)) != CSCAN_NONE)
 	{

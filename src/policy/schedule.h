@@ -10,7 +10,7 @@
 
 #include "pool.h"
 
-/* A slot is free again, and whoever reads it goes on without; if it was taken. */
+/* Free a slot, if it is taken.  Processes that read it go on without it. */
 extern void cscan_schedule_drop(CScanPool *pool, int slot);
 
 #endif							/* CSCAN_SCHEDULE_H */

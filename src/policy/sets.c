@@ -3,21 +3,17 @@
  * sets.c
  *		Tallies: counts of set membership, written bit by bit.
  *
- * Adding a set is binary addition, for 64 counts at once; the carry that goes
- * from plane to plane is a word too, and most often it is soon empty.  See
- * sets.h.
+ * Adding a set is binary addition of 64 counts at once.  The carry that goes
+ * from plane to plane is a word too, and is mostly soon empty.  See sets.h.
  *
  *-------------------------------------------------------------------------
  */
 #include "sets.h"
 
-/*
- * So many words are added together, for the compiler to use what the CPU has
- * for that.
- */
+/* This many words are added together, so that the compiler can use vectors. */
 #define ABREAST		8
 
-/* One word from plane k on. */
+/* Add a word to the counts, from plane k on. */
 static inline void
 add_word(const CScanTally *tally, int k, uint32_t w, uint64_t carry)
 {
@@ -137,7 +133,7 @@ cscan_tally_count(const CScanTally *tally, uint32_t n)
 void
 cscan_tally_lowest(const CScanTally *tally, uint64_t *set, uint32_t words)
 {
-	/* Those whose next bit is 0 are lower, if there are any. */
+	/* Numbers whose next bit is 0 are lower, if there are any. */
 	for (int k = tally->nplanes; k-- > 0;)
 	{
 		const uint64_t *plane = tally->plane[k];
@@ -188,9 +184,9 @@ cscan_highest_try(CScanHighest *search, uint32_t word, uint64_t numbers)
 		return;
 
 	/*
-	 * From the highest bit on: numbers that have it beat those that do not.
-	 * As long as this is what the best so far has, too, nothing is decided;
-	 * if it has the bit and none of these do, they have lost.
+	 * Go from the highest bit down.  Numbers that have the bit beat those that
+	 * do not.  While the best so far agrees with them, nothing is decided.  If
+	 * it has the bit and none of them has, they have lost.
 	 */
 	for (int k = 0; k < search->nplanes; k++)
 	{

@@ -3,11 +3,11 @@
  * sets.h
  *		Sets of small numbers as bitmaps, and tallies of many such sets.
  *
- * A set is an array of words; how many is for the caller to know.  A *tally*
- * says of each number in how many sets it is.  Its counts are written bit by
- * bit into bitmaps of their own, its planes: bit c of plane k is bit k of the
- * count of c.  So a whole set is added or taken out 64 counts at a time, and
- * those of the highest or lowest count are found plane by plane.
+ * A set is an array of words; the caller knows how many.  A *tally* counts,
+ * for each number, the sets that it is in.  Its counts are written bit by bit
+ * into bitmaps of their own, its planes: bit c of plane k is bit k of the
+ * count of c.  So a whole set is added or subtracted 64 counts at a time, and
+ * a search for the highest or lowest count goes plane by plane.
  *
  * Plain C, no allocation: the planes are the caller's.
  *
@@ -70,7 +70,7 @@ cscan_set_put(uint64_t *set, uint32_t n, bool in)
 		cscan_set_remove(set, n);
 }
 
-/* The bits of the word with number n that are for numbers n..last. */
+/* The bits of the numbers n..last in the word that has n. */
 static inline uint64_t
 cscan_word_bits(uint32_t n, uint32_t last)
 {
@@ -87,7 +87,7 @@ cscan_set_add_range(uint64_t *set, uint32_t first, uint32_t last)
 		set[n / 64] |= cscan_word_bits(n, last);
 }
 
-/* The first number in the set that is not less than from, or -1. */
+/* The first number in the set that is at least from, or -1. */
 static inline int
 cscan_set_next(const uint64_t *set, uint32_t words, uint32_t from)
 {
@@ -106,7 +106,7 @@ cscan_set_next(const uint64_t *set, uint32_t words, uint32_t from)
 	return (int) (w * 64 + (uint32_t) __builtin_ctzll(word));
 }
 
-/* The first number not in the set that is not less than from; at most 64 * words. */
+/* The first number >= from that is not in the set; at most 64 * words. */
 static inline int
 cscan_set_next_gap(const uint64_t *set, uint32_t words, uint32_t from)
 {
@@ -143,7 +143,7 @@ cscan_set_remove_range(uint64_t *set, uint32_t first, uint32_t last)
 		set[n / 64] &= ~cscan_word_bits(n, last);
 }
 
-/* How many of first..last are in the set? */
+/* Count the numbers first..last that are in the set. */
 static inline uint32_t
 cscan_set_count_range(const uint64_t *set, uint32_t first, uint32_t last)
 {
@@ -154,31 +154,31 @@ cscan_set_count_range(const uint64_t *set, uint32_t first, uint32_t last)
 	return count;
 }
 
-/* Goes over the numbers of a set, which may lose the one that it is at. */
+/* Loop over the numbers of a set.  The body may take out the current one. */
 #define CSCAN_SET_EACH(n, set, words) \
 	for (int n = cscan_set_next((set), (words), 0); n >= 0; \
 		 n = cscan_set_next((set), (words), (uint32_t) n + 1))
 
-/* Words first..end - 1 of a set come to the tally, or go. */
+/* Add words first..end - 1 of a set to the tally, or subtract them. */
 extern void cscan_tally_add(const CScanTally *tally, const uint64_t *set,
 							uint32_t first, uint32_t end);
 extern void cscan_tally_subtract(const CScanTally *tally, const uint64_t *set,
 								 uint32_t first, uint32_t end);
 
-/* One number does. */
+/* The same for one number. */
 extern void cscan_tally_add_one(const CScanTally *tally, uint32_t n);
 extern void cscan_tally_subtract_one(const CScanTally *tally, uint32_t n);
 
 extern uint32_t cscan_tally_count(const CScanTally *tally, uint32_t n);
 
-/* Leave in the set only those that are counted least. */
+/* Leave in the set only the numbers with the lowest count. */
 extern void cscan_tally_lowest(const CScanTally *tally, uint64_t *set, uint32_t words);
 
-/* Take out of the set those that are counted at all. */
+/* Take out of the set the numbers whose count is above 0. */
 extern void cscan_tally_remove_counted(const CScanTally *tally, uint64_t *set,
 									   uint32_t words);
 
-/* Which numbers of a word are counted at all? */
+/* The numbers of a word whose count is above 0. */
 static inline uint64_t
 cscan_tally_counted(const CScanTally *tally, uint32_t word)
 {
@@ -190,28 +190,28 @@ cscan_tally_counted(const CScanTally *tally, uint32_t word)
 }
 
 /*
- * Search for the highest count, word by word in the order of the caller's choice:
- * of equals the first that was offered wins.  The counts are of several tallies,
- * the most important one first.
+ * A search for the number with the highest count.  The caller offers words in
+ * an order of its choice; among equals the first one offered wins.  A count
+ * may span several tallies, the most important one first.
  */
 typedef struct CScanHighest
 {
 	int			nplanes;
 	const uint64_t *plane[2 * CSCAN_MAX_PLANES + 1];	/* the highest first */
 	bool		found;
-	uint32_t	number;			/* who has it */
-	uint64_t	count;			/* all of its bits, the highest first */
+	uint32_t	number;			/* the best so far */
+	uint64_t	count;			/* all bits of its count, the highest first */
 } CScanHighest;
 
 extern void cscan_highest_begin(CScanHighest *search);
 extern void cscan_highest_add(CScanHighest *search, const CScanTally *tally);
 
-/* Offer these numbers of one word, of equals the lower one first. */
+/* Offer numbers of one word; among equals the lower one comes first. */
 extern void cscan_highest_try(CScanHighest *search, uint32_t word, uint64_t numbers);
 
 /*
- * Offer a number after all others, in an order that goes up from "from" and then
- * round: it also wins over an equal that comes later in it.
+ * Offer a number after all words.  It also wins over an equal one that comes
+ * later in the order that goes up from "from" and then round.
  */
 extern void cscan_highest_tie(CScanHighest *search, uint32_t number, uint32_t from);
 

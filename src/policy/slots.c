@@ -10,8 +10,8 @@
 #include "slots.h"
 
 /*
- * The oldest of a set that is so small is found by looking at all of its slots,
- * which is quick, as no look depends on the one before.  In a larger set it is
+ * In a set of at most this many slots the oldest is found by looking at all.
+ * That is quick, as no look depends on the one before.  In a larger set it is
  * found by walking the list, where it cannot be far.
  */
 #define FEW_SLOTS	256
@@ -42,7 +42,7 @@ unlink_slot(CScanPool *pool, CScanSlotList list, int slot)
 		pool->state->last[list] = s.before;
 }
 
-/* Clocks of different processes may be a little apart: from the end on. */
+/* Search from the end: clocks of different processes may be a little apart. */
 static void
 link_slot(CScanPool *pool, CScanSlotList list, int slot)
 {
@@ -76,7 +76,7 @@ has_few(const CScanPool *pool, const uint64_t *slots)
 	return n <= FEW_SLOTS;
 }
 
-/* Of a set of slots the first in a list; of equals the one with the lowest number. */
+/* A set's first slot in a list; among equals the lowest number. */
 static int
 first_of(const CScanPool *pool, CScanSlotList list, const uint64_t *slots)
 {
@@ -154,7 +154,7 @@ cscan_slots_init(CScanPool *pool)
 		clear(&pool->slots[i]);
 }
 
-/* A slot has a chunk: it is in the index and in the lists. */
+/* Enter a slot that has a chunk into the index and the lists. */
 static void
 enter(CScanPool *pool, int slot)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * slots.h
- *		Slots: which chunk is where, what state they are in, and their order.
+ *		Slots: which chunk each holds, what state they are in, and their order.
  *
  * Kept as things change, and following from the slots alone:
  *
@@ -10,7 +10,7 @@
  *		by stamp	a list of the taken slots, the least recently used one first
  *		by order	another one, in the order of their loads
  *
- * This is mechanics: who is interested in what is in them is status.c's.
+ * Which scans are interested in a slot's chunk is kept by status.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 
 #include "state.h"
 
-/* The sets that a slot may be in; the last two are scratch of a decision. */
+/* The sets that a slot may be in; the last two are a decision's scratch. */
 typedef enum CScanSlotSet
 {
 	CSCAN_SLOTS_TAKEN,
@@ -41,36 +41,35 @@ cscan_slot_set(const CScanPool *pool, CScanSlotSet set)
 extern void cscan_slots_init(CScanPool *pool);
 extern void cscan_slots_rebuild(CScanPool *pool);
 
-/* A free slot, or none. */
+/* Return a free slot, or CSCAN_NONE. */
 extern int	cscan_slots_free(const CScanPool *pool);
 
-/* A slot comes to hold a chunk: nothing of it yet, but it is about to be loaded. */
+/* Take a slot for a chunk that is about to be loaded; it has no pieces yet. */
 extern void cscan_slots_take(CScanPool *pool, int slot, uint32_t chunk, uint64_t now);
 
 /*
- * A load into a slot begins: it has what it has, and this comes to it.  "again"
- * blocks of what it had are loaded again.
+ * Begin a load of nblocks blocks into a slot.  The slot keeps the pieces
+ * "have" and gets those in "coming".  It had "again" of these blocks before.
  */
 extern void cscan_slots_begin_load(CScanPool *pool, int slot, const CScanPieces *have,
 								   const CScanPieces *coming, uint32_t nblocks,
 								   uint32_t again, uint64_t now);
 
-/* It has ended. */
 extern void cscan_slots_end_load(CScanPool *pool, int slot, uint64_t now, bool failed, bool cheap);
 
-/* A slot goes, in two steps: its chunk is in no slot any more; it is free again. */
+/* Free a slot in two steps: out of the index, then out of the lists. */
 extern void cscan_slots_forget(CScanPool *pool, int slot);
 extern void cscan_slots_clear(CScanPool *pool, int slot);
 
 extern void cscan_slots_set_held(CScanPool *pool, int slot, bool held);
 
-/* It has been used just now; or so its stamp says. */
+/* Stamp a slot as used now. */
 extern void cscan_slots_touch(CScanPool *pool, int slot, uint64_t now);
 
-/* So many more processes of active scans read it, or fewer. */
+/* Add to the processes of active scans that read a slot; number may be < 0. */
 extern void cscan_slots_add_users(CScanPool *pool, int slot, int number);
 
-/* Of a set of slots the least recently used, and the one loaded first; or none. */
+/* The least recently used slot of a set, and the one loaded first; or none. */
 extern int	cscan_slots_oldest(const CScanPool *pool, const uint64_t *slots);
 extern int	cscan_slots_first(const CScanPool *pool, const uint64_t *slots);
 

@@ -3,8 +3,8 @@
  * space.c
  *		The heap's kind of space: chunks are runs of consecutive blocks.
  *
- * See space.h.  Nowhere but in these two files is a chunk's number multiplied by a
- * chunk's size.
+ * See space.h.  Only these two files multiply a chunk's number by a chunk's
+ * size.
  *
  *-------------------------------------------------------------------------
  */

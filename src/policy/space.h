@@ -3,17 +3,18 @@
  * space.h
  *		A space: a numbered list of logical chunks, and where they are stored.
  *
- * A *chunk* is a list of *runs* of blocks, with a cost in blocks.  Its *pieces*
- * are what can be there or not by itself.  Which blocks a chunk has is known here
- * only: the pool counts chunks and what they cost, the loader and the scan take runs.
+ * A *chunk* is a list of *runs* of blocks, with a cost in blocks.  A *piece*
+ * is a part of a chunk that can be there without the rest.  Only this layer
+ * knows which blocks a chunk has: the pool counts chunks and costs, the loader
+ * and the scan take runs.
  *
  * There is one kind of space so far, a table's heap.  Its chunks are runs of
- * chunk_blocks consecutive blocks; a piece is one block, or a few in chunks of
- * very many.  The space's extent is the number of blocks that are known of: it
+ * chunk_blocks consecutive blocks.  A piece is one block, or several in a very
+ * large chunk.  A space's extent is the number of its blocks known so far.  It
  * only grows while the space has scans.
  *
- * Chunks are numbered through all spaces of a pool, so that a set of chunks may
- * be of several spaces: a space has the numbers from first_chunk on.
+ * Chunks are numbered through all spaces of a pool, so a set of chunks may be
+ * of several spaces.  A space's numbers begin at first_chunk.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,12 +46,12 @@ typedef struct CScanRange
 	uint32_t	end;
 } CScanRange;
 
-/* Blocks that follow one another, and where in their chunk they are. */
+/* Consecutive blocks, and their place in the chunk. */
 typedef struct CScanRun
 {
-	uint32_t	first;			/* block; with end = 0: before the first run */
+	uint32_t	first;			/* first block; end 0: before the first run */
 	uint32_t	end;			/* the block behind the last one */
-	uint32_t	place;			/* of the first one, in 0..the chunk's cost - 1 */
+	uint32_t	place;			/* of first, in 0..the chunk's cost - 1 */
 } CScanRun;
 
 /* May the chunks of a space be loaded? */
@@ -65,10 +66,10 @@ typedef struct CScanSpace
 {
 	bool		used;			/* entry is taken */
 	uint8_t		access;			/* a CScanAccess */
-	int32_t		nscans;			/* scans that are, or will be, interested */
-	uint32_t	first_chunk;	/* its chunks have the numbers from here on, */
-	uint32_t	nchunks;		/* so many at most */
-	uint32_t	device;			/* that it is stored on, < CSCAN_MAX_DEVICES */
+	int32_t		nscans;			/* scans that have announced an interest */
+	uint32_t	first_chunk;	/* number of its first chunk */
+	uint32_t	nchunks;		/* numbers that it has */
+	uint32_t	device;			/* its device, < CSCAN_MAX_DEVICES */
 	uint32_t	chunk_blocks;	/* blocks in a chunk */
 	uint32_t	piece_blocks;	/* blocks in a piece of a chunk */
 	uint32_t	extent;			/* the most blocks that a live scan has seen */
@@ -76,21 +77,25 @@ typedef struct CScanSpace
 	uint64_t	last_load;		/* number of that load, 0: none so far */
 } CScanSpace;
 
-/* Where a chunk is: a copy, good without the lock.  See cscan_place_next_run(). */
+/* Where a chunk is: a copy, valid without the lock (cscan_place_next_run). */
 typedef struct CScanPlace
 {
-	uint32_t	first;			/* its blocks, as far as the space's extent goes */
+	uint32_t	first;			/* its blocks, up to the space's extent */
 	uint32_t	end;
 	uint32_t	piece_blocks;
 } CScanPlace;
 
-/* A space of chunks of so many blocks; the caller sets its numbers. */
+/* Begin a space of chunks of chunk_blocks blocks; the caller sets numbers. */
 extern void cscan_space_begin(CScanSpace *space, uint32_t chunk_blocks);
 
-/* Chunks of so many blocks, and blocks that its chunks can hold at most. */
+/* The number of chunks, of chunk_blocks each, that nblocks blocks take. */
 extern uint32_t cscan_space_chunks_for(uint32_t chunk_blocks, uint32_t nblocks);
 
-/* Blocks in a chunk where chunks of so many would be too many: twice that, and so on. */
+/*
+ * Return chunk_blocks, doubled until nblocks blocks take at most
+ * CSCAN_MAX_CHUNKS chunks.  Capacity is the blocks that a space's chunks can
+ * hold.
+ */
 extern uint32_t cscan_space_chunk_blocks_for(uint32_t chunk_blocks, uint32_t nblocks);
 extern uint64_t cscan_space_capacity(const CScanSpace *space);
 
@@ -124,7 +129,7 @@ cscan_space_cost(const CScanSpace *space, uint32_t chunk)
 	return place.end - place.first;
 }
 
-/* What so many of its chunks cost that are before its extent as a whole. */
+/* The cost (blocks) of nchunks chunks that lie within the space's extent. */
 static inline uint64_t
 cscan_space_whole_cost(const CScanSpace *space, uint32_t nchunks)
 {
@@ -133,12 +138,12 @@ cscan_space_whole_cost(const CScanSpace *space, uint32_t nchunks)
 
 extern uint32_t cscan_space_npieces(const CScanSpace *space, uint32_t chunk);
 
-/* Its blocks, were the space to go on behind its extent. */
+/* A chunk's blocks, as if the space went on behind its extent. */
 extern CScanRange cscan_space_blocks(const CScanSpace *space, uint32_t chunk);
 
 /*
- * The part of a range of blocks that is in a chunk, as blocks of the chunk;
- * false if there is none.
+ * Get the part of a range of blocks that is in a chunk, counted from the
+ * chunk's first block.  False if there is none.
  */
 static inline bool
 cscan_space_within(const CScanSpace *space, uint32_t chunk, CScanRange range, CScanRange *within)
@@ -152,14 +157,14 @@ cscan_space_within(const CScanSpace *space, uint32_t chunk, CScanRange range, CS
 	return true;
 }
 
-/* The piece that a block of a chunk is in; mostly it is the block's own. */
+/* The piece that a block of a chunk is in; mostly a piece is one block. */
 static inline uint32_t
 cscan_piece_of(const CScanSpace *space, uint32_t block)
 {
 	return space->piece_blocks == 1 ? block : block / space->piece_blocks;
 }
 
-/* Add the pieces that have these blocks of a chunk; are they all there? */
+/* Add the pieces that hold these blocks of a chunk; are all of them there? */
 static inline void
 cscan_space_add_pieces(const CScanSpace *space, CScanRange within, CScanPieces *pieces)
 {
@@ -181,8 +186,8 @@ cscan_space_has_pieces(const CScanSpace *space, CScanRange within, const CScanPi
 }
 
 /*
- * A piece that was there up to the space's former extent, "end", and that the
- * space has grown into since: its number, or CSCAN_MAX_PIECES if there is none.
+ * The loaded piece that the space has grown into since its extent was "end",
+ * or CSCAN_MAX_PIECES if there is none.
  */
 extern uint32_t cscan_space_growing_piece(const CScanPlace *place, const CScanPieces *loaded,
 										  uint32_t end);
@@ -190,16 +195,15 @@ extern uint32_t cscan_space_growing_piece(const CScanPlace *place, const CScanPi
 /* Blocks of that piece that were there. */
 extern uint32_t cscan_space_blocks_before(const CScanPlace *place, uint32_t end);
 
-/* Take out pieces beyond the extent. */
+/* Take out the pieces beyond the extent. */
 extern void cscan_place_clip(const CScanPlace *place, CScanPieces *pieces);
 
 /*
- * The runs of some pieces of a chunk, one at a time and in order.  *run is empty
- * (end = 0) at first; false if there is none left.
+ * The runs of some pieces of a chunk, one at a time and in order.  *run is
+ * empty (end = 0) at first; false if none is left.
  */
 extern bool cscan_place_next_run(const CScanPlace *place, const CScanPieces *pieces, CScanRun *run);
 
-/* Is the set empty? */
 extern bool cscan_pieces_empty(const CScanPieces *pieces);
 
 #endif							/* CSCAN_SPACE_H */

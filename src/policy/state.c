@@ -3,8 +3,8 @@
  * state.c
  *		Questions to a pool's state: they look and change nothing.
  *
- * Sets of chunks are looked at only in the words between a scan's first_word and
- * end_word, so that it costs nothing to have numbers for many chunks.
+ * A scan's sets of chunks are read only in its words from first_word to
+ * end_word.  So numbers that it does not want cost it nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -78,7 +78,7 @@ cscan_pool_find(const CScanPool *pool, uint32_t chunk)
 	return pool->slot_of[chunk];
 }
 
-/* Has it fewer chunks available than a limit, which is meant for one process? */
+/* Has it fewer chunks available than limit, plus one for each helper? */
 bool
 cscan_pool_below(const CScanPool *pool, int scan, uint32_t limit)
 {
@@ -93,7 +93,7 @@ cscan_pool_starved(const CScanPool *pool, int scan)
 		!pool->scans[scan].warm && cscan_pool_below(pool, scan, 2);
 }
 
-/* Is anything left that may be loaded for it? */
+/* Is there a wanted chunk that may be loaded and is not there or in flight? */
 bool
 cscan_pool_has_absent(const CScanPool *pool, int scan)
 {
@@ -128,7 +128,6 @@ first_in_both(const uint64_t *a, const uint64_t *b, uint32_t first_word, uint32_
 	return CSCAN_NO_CHUNK;
 }
 
-/* The first chunk that the scan wants and whose space's access is refused. */
 uint32_t
 cscan_state_first_refused(const CScanPool *pool, int scan, uint32_t from)
 {
@@ -162,7 +161,7 @@ cscan_pool_in_flight(const CScanPool *pool, int slot)
 	return pool->slots[slot].in_flight;
 }
 
-/* Processes that read it for scans that are not stalled. */
+/* Processes that read it for active scans. */
 uint32_t
 cscan_pool_users(const CScanPool *pool, int slot)
 {
@@ -197,7 +196,7 @@ cscan_pool_load_time(const CScanPool *pool, int space, uint32_t nblocks)
 	return nblocks * (block_time > 0 ? block_time : pool->state->block_time);
 }
 
-/* From "from" on, going round. */
+/* A chunk's place in the order from "from" on, going round. */
 static uint32_t
 distance(const CScanPool *pool, uint32_t from, uint32_t chunk)
 {
@@ -220,7 +219,7 @@ cscan_state_first_absent(const CScanPool *pool, int scan, uint32_t from, bool lo
 		from = s->first_word * 64;
 	here = from / 64;
 
-	/* Of those that are in no slot the first, from there on or else of all. */
+	/* The first that is in no slot, from there on or else of all. */
 	for (uint32_t w = here; w < s->end_word && best == CSCAN_NO_CHUNK; w++)
 	{
 		uint64_t	chunks = loadable ? cscan_absent_word(pool, wanted, w) :
@@ -240,7 +239,7 @@ cscan_state_first_absent(const CScanPool *pool, int scan, uint32_t from, bool lo
 			best = w * 64 + (uint32_t) __builtin_ctzll(chunks);
 	}
 
-	/* Few are in slots that lack what it wants of them. */
+	/* Then those in slots that lack what it wants of them; there are few. */
 	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
 	{
 		for (uint64_t slots = has_wanted[w] & ~has_available[w]; slots != 0; slots &= slots - 1)

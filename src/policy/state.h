@@ -1,27 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * state.h
- *		Where the parts of a pool's state are, for the files of this room.
+ *		Where the parts of a pool's state are, for the files of this directory.
  *
- * The files of this room in layers; each calls, and includes, those above it only:
+ * The files form layers.  Each calls, and includes, only those above it:
  *
  *		sets			bitmaps and tallies; know nothing of scans
  *		space			chunks and where they are
  *		pool.h, state	the fields, and questions that only look
- *		record.h		what an event leaves behind, for whoever listens
+ *		record.h		the records that events leave
  *		policy.h		what a policy is: the questions that it answers
  *		interest		what a scan wants of a chunk
  *		slots			slots: lists, sets, order of use
- *		status			what each scan has, how many want what
- *		queue			which starved scan is the next
+ *		status			what each scan has, how many scans want what
+ *		queue			which starved scan is next
  *		<policies>		one file each; they look, and keep a history
  *		schedule		the ABM's next step
  *		events			what happens to a pool
- *		pool.c			how a pool is laid out, begun, and counted anew
+ *		pool.c			lays out a pool, empties it, counts it anew
  *		trace			records of events, and of a state
  *
- * Each file's questions of pool.h belong to its layer.  Events hand their records
- * to a function that the process's handle points to.
+ * A function that pool.h declares belongs to the layer of its file.  Events
+ * hand their records to a function that the process's handle points to.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,19 +80,18 @@ cscan_space_scans(const CScanPool *pool, int space)
 	return pool->space_scans + (size_t) space * cscan_scan_words(pool);
 }
 
-/* The traits of a scan's policy. */
 static inline const CScanTraits *
 cscan_traits(const CScanPool *pool, int scan)
 {
 	return &pool->state->traits[pool->scans[scan].policy];
 }
 
-/* What a scan has: sets of slots, kept by status.c. */
+/* Sets of slots that status.c keeps for each scan. */
 typedef enum CScanHas
 {
-	CSCAN_HAS_WANTED,			/* it wants the chunk that is in them */
-	CSCAN_HAS_READY,			/* and can use it as it is */
-	CSCAN_HAS_AVAILABLE,		/* or that is on its way */
+	CSCAN_HAS_WANTED,			/* the scan wants the slot's chunk */
+	CSCAN_HAS_READY,			/* and can use it as it is now */
+	CSCAN_HAS_AVAILABLE,		/* and can use it, or it is in flight */
 	CSCAN_NHAS
 } CScanHas;
 
@@ -103,13 +102,12 @@ cscan_scan_slots(const CScanPool *pool, int scan, CScanHas has)
 		((size_t) scan * CSCAN_NHAS + has) * cscan_slot_words(pool);
 }
 
-/* Sets of scans.  Those of each policy follow. */
 typedef enum CScanScanSet
 {
-	CSCAN_SCANS_MOVED_SLOTS,	/* have to be counted anew, see status.c */
-	CSCAN_SCANS_MOVED_CHUNKS,
-	CSCAN_SCANS_MOVED_QUEUE,	/* and queued, see queue.c */
-	CSCAN_SCANS_OF_POLICY,
+	CSCAN_SCANS_MOVED_SLOTS,	/* to be counted anew in slot tallies, */
+	CSCAN_SCANS_MOVED_CHUNKS,	/* and in chunk tallies, see status.c */
+	CSCAN_SCANS_MOVED_QUEUE,	/* to be queued anew, see queue.c */
+	CSCAN_SCANS_OF_POLICY,		/* started scans, a set for each policy */
 	CSCAN_NSCAN_SETS = CSCAN_SCANS_OF_POLICY + CSCAN_NPOLICIES
 } CScanScanSet;
 
@@ -119,20 +117,20 @@ cscan_scan_set(const CScanPool *pool, int set)
 	return pool->scan_sets + (size_t) set * cscan_scan_words(pool);
 }
 
-/* Of a word of a scan's wanted set, the chunks that are in no slot and may be loaded. */
+/* The wanted chunks of word w that may be loaded and are in no slot. */
 static inline uint64_t
 cscan_absent_word(const CScanPool *pool, const uint64_t *wanted, uint32_t w)
 {
 	return wanted[w] & pool->loadable[w] & ~pool->resident[w];
 }
 
-/* Is there a scan of that policy? */
+/* Is there a started scan of that policy? */
 extern bool cscan_state_any_of(const CScanPool *pool, int policy);
 
 /*
- * The first chunk at or after "from", going round once, that the scan wants and
- * that is neither there nor on its way; or CSCAN_NO_CHUNK.  With "loadable", only
- * one that may be loaded.
+ * The first chunk at or after "from", going round once, that the scan wants
+ * and that is neither there nor in flight; or CSCAN_NO_CHUNK.  With
+ * "loadable", only chunks that may be loaded count.
  */
 extern uint32_t cscan_state_first_absent(const CScanPool *pool, int scan, uint32_t from,
 										 bool loadable);

@@ -3,17 +3,17 @@
  * status.c
  *		See status.h.
  *
- * A scan that becomes starved, or ceases to be, changes the counts of all chunks
- * that it wants.  That happens about twice for each chunk that it takes, while
- * only a load or an eviction looks at these counts.  So the scan is only noted
- * (MOVED), and counted anew when somebody looks; what has changed to and fro
- * meanwhile costs nothing.  In which tallies a scan is counted at present,
- * its field "counted" tells; in those it has its wants as they are now: a single
- * chunk or slot that comes or goes is counted at once.
+ * A scan that becomes starved, or ceases to be, changes the counts of all
+ * chunks that it wants.  That happens about twice for each chunk that it
+ * takes, but only a load or an eviction looks at these counts.  So the scan is
+ * only noted (MOVED), and counted anew when a decision looks.  Changes to and
+ * fro in between cost nothing.  A scan's field "counted" says which tallies
+ * count it at present.  These have its wants as they are now: a single chunk
+ * or slot that comes or goes is counted at once.
  *
- * Everything is bounded by the words of a set: a scan that changes costs
- * O(words between its first and its last chunk), a chunk that is handed out
- * O(log scans), a load O(scans of the space).
+ * The words of a set bound all costs.  A scan that changes costs O(words
+ * between its first and its last chunk), a chunk handed out O(log scans), a
+ * load O(scans of the space).
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 #include "slots.h"
 #include "status.h"
 
-/* In which tallies a scan is counted, and that it is active. */
+/* Bits of "counted": the tallies that count a scan, and that it is active. */
 #define SLOTS_INTERESTED	(1 << CSCAN_TALLY_INTERESTED)
 #define SLOTS_KEEPERS		(1 << CSCAN_TALLY_KEEPERS)
 #define SLOTS_ALMOST		(1 << CSCAN_TALLY_ALMOST_STARVED)
@@ -64,7 +64,7 @@ cscan_status_init(CScanPool *pool)
  * Tallies
  * ------------------------------------------------------------------ */
 
-/* As there are no more scans to be counted, further planes are empty. */
+/* Only the planes that nscans scans can fill: the others are empty. */
 static CScanTally
 make_tally(const CScanPool *pool, uint64_t *planes, uint32_t words)
 {
@@ -92,7 +92,7 @@ chunk_tally(const CScanPool *pool, CScanChunkTally which)
 	return make_tally(pool, pool->chunk_tallies + (size_t) which * pool->state->nplanes * words, words);
 }
 
-/* One number comes to a tally, or goes: planes of so many words, one after the other. */
+/* Add a number to a tally, or subtract it.  The planes follow one another. */
 static void
 count_one(uint64_t *planes, int nplanes, uint32_t words, uint32_t n, bool in)
 {
@@ -127,7 +127,7 @@ count_chunk(CScanPool *pool, CScanChunkTally which, uint32_t chunk, bool in)
 	count_one(pool->chunk_tallies + (size_t) which * nplanes * words, nplanes, words, chunk, in);
 }
 
-/* All that a scan has comes to a tally, or goes. */
+/* Add all that a scan has to a tally, or subtract it. */
 static void
 count_scan(CScanPool *pool, int scan, int tally_bit, bool in)
 {
@@ -158,7 +158,7 @@ count_scan(CScanPool *pool, int scan, int tally_bit, bool in)
 		cscan_tally_subtract(&tally, set, first, end);
 }
 
-/* In which tallies should it be counted? */
+/* Which tallies should count the scan? */
 static int
 should_be_counted(const CScanPool *pool, int scan)
 {
@@ -179,7 +179,7 @@ should_be_counted(const CScanPool *pool, int scan)
 	return counted;
 }
 
-/* Have it counted as it should be, in some of the tallies. */
+/* Correct which of these tallies count the scan. */
 static void
 count_anew(CScanPool *pool, int scan, int tallies)
 {
@@ -194,7 +194,7 @@ count_anew(CScanPool *pool, int scan, int tallies)
 	}
 }
 
-/* Have all scans of a set counted so, and empty the set. */
+/* Do so for all scans of a set, and empty the set. */
 static void
 count_moved(CScanPool *pool, CScanScanSet set, int tallies)
 {
@@ -227,7 +227,7 @@ cscan_status_chunks(CScanPool *pool, CScanTally *interested, CScanTally *starved
  * Events
  * ------------------------------------------------------------------ */
 
-/* Processes of a scan read slots; they count as users while it is active. */
+/* Add to a slot's users: processes of active scans that read it. */
 static void
 count_users(CScanPool *pool, int slot, int number)
 {
@@ -295,7 +295,7 @@ cscan_status_reads(CScanPool *pool, int scan, int32_t *in_use, int slot)
 	cscan_status_changed(pool, scan);
 }
 
-/* What a scan has of a slot's chunk, from now on. */
+/* Set which of a scan's sets (CScanHas) have a slot, and count it. */
 static void
 set_has(CScanPool *pool, int scan, int slot, bool wanted, bool ready, bool available)
 {
@@ -337,7 +337,7 @@ look_at(CScanPool *pool, int scan, int slot)
 	bool		wanted;
 	bool		ready;
 
-	/* Of many scans most want chunks that are elsewhere: their sets need not be read. */
+	/* Most of many scans want chunks elsewhere: no need to read their sets. */
 	if (word < pool->scans[scan].first_word || word >= pool->scans[scan].end_word)
 		return;
 	wanted = cscan_pool_wants(pool, scan, s->chunk) &&

@@ -3,10 +3,9 @@
  * trace.c
  *		See trace.h.
  *
- * The state is told by what a pool's spaces, scans, helpers and slots say of
- * themselves, and by the policies' histories; all that can be counted again from
- * these is (cscan_pool_rebuild), so a trace knows nothing of how the pool keeps its
- * counts.
+ * A saved state has a pool's spaces, scans, helpers and slots, and the
+ * policies' histories.  All counts are computed from these
+ * (cscan_pool_rebuild), so a trace does not depend on how the pool keeps them.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +16,7 @@
 #include "state.h"
 #include "trace.h"
 
-/* Two numbers in the place of one. */
+/* Two numbers of 32 bits in one of 64. */
 #define LOW(word)				((uint32_t) (word))
 #define HIGH(word)				((uint32_t) ((word) >> 32))
 #define BOTH(low, high)			((uint64_t) (low) | (uint64_t) (high) << 32)
@@ -123,10 +122,10 @@ cscan_trace_get_ranges(const CScanTraceRecord *r, CScanRange ranges[3])
 }
 
 /* ------------------------------------------------------------------
- * State
+ * Saving a state
  * ------------------------------------------------------------------ */
 
-/* Words that are not empty, as runs of equal ones. */
+/* Save the words that are not empty, as runs of equal ones. */
 static void
 save_words(const uint64_t *words, size_t n, CScanTraceRecord r, CScanTracePut put, void *arg)
 {
@@ -145,7 +144,7 @@ save_words(const uint64_t *words, size_t n, CScanTraceRecord r, CScanTracePut pu
 	}
 }
 
-/* The number that cscan_record_number() has made bits of. */
+/* The reverse of cscan_record_number(). */
 static double
 number_of(uint64_t bits)
 {
@@ -169,7 +168,7 @@ save_space(const CScanPool *pool, int space, CScanTracePut put, void *arg)
 		put(arg, &r);
 }
 
-/* Its ranges, those of each space behind a record that names the space. */
+/* Save a scan's ranges, those of each space behind a record that names it. */
 static void
 save_ranges(const CScanPool *pool, int scan, CScanTracePut put, void *arg)
 {
@@ -311,7 +310,7 @@ cscan_trace_save(const CScanPool *pool, CScanTracePut put, void *arg)
 }
 
 /* ------------------------------------------------------------------
- * And back
+ * Restoring a state
  * ------------------------------------------------------------------ */
 
 static bool
@@ -338,7 +337,7 @@ is_space(const CScanPool *pool, int space)
 	return space >= 0 && space < pool->state->limits.max_spaces && pool->spaces[space].used;
 }
 
-/* Runs of words that save_words() has made; false if they do not fit. */
+/* Restore a run of words from save_words(); false if it does not fit. */
 static bool
 restore_words(uint64_t *words, size_t n, const CScanTraceRecord *r)
 {
@@ -538,7 +537,7 @@ restore_slot(CScanPool *pool, const CScanTraceRecord *r)
 	return NULL;
 }
 
-/* All is told: can it be? */
+/* After the last record: does the extent of each slot reach its chunk? */
 static const char *
 check_slots(const CScanPool *pool)
 {
@@ -586,7 +585,6 @@ end_restore(CScanPool *pool)
 	return wrong;
 }
 
-/* One case for each kind of record. */
 const char *
 cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan, int *space)
 {

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * trace.h
- *		A trace: the state of a pool, and records of what happens to it since.
+ *		A trace: the state of a pool, and records of what then happens to it.
  *
- * A trace is a header, records that tell the state of a pool, and one record
- * for each call that changes it, with its arguments and what it decided
- * (record.h).  Whoever makes the same calls on a pool with that state must get the
- * same decisions.  doc/trace.md says it byte by byte.
+ * A trace is a header, records of the state of a pool, and one record for each
+ * call that changes it, with its arguments and what it decided (record.h).
+ * The same calls on a pool with that state must give the same decisions.
+ * doc/trace.md describes it byte by byte.
  *
  * In a file all numbers have the least significant byte first.
  *
@@ -23,7 +23,7 @@
 #define CSCAN_TRACE_HEADER_SIZE	64
 #define CSCAN_TRACE_RECORD_SIZE	32
 
-/* Bits of a STATE_SCAN's flag above its policy, and of a STATE_SLOT's. */
+/* Bits of a STATE_SCAN's flag, above its policy, and of a STATE_SLOT's. */
 #define CSCAN_TRACE_SCAN_POLICY		0x0f
 #define CSCAN_TRACE_SCAN_WAITING	0x10
 #define CSCAN_TRACE_SCAN_BLOCKED	0x20
@@ -35,23 +35,23 @@
 #define CSCAN_TRACE_SLOT_CHEAP		0x04
 #define CSCAN_TRACE_SLOT_HELD		0x08
 
-/* Records that tell the state of a pool, STATE to STATE_END, one at a time. */
+/* Put the records of a pool's state, STATE to STATE_END, one at a time. */
 typedef void (*CScanTracePut) (void *arg, const CScanTraceRecord *r);
 extern void cscan_trace_save(const CScanPool *pool, CScanTracePut put, void *arg);
 
 /*
- * The other way, one record at a time, into a pool that was just made empty.
- * *space is the one whose ranges come next, CSCAN_NONE at first; *scan is whose
- * they are.  Returns NULL, or what is wrong with the record; nothing out of bounds
- * is touched.
+ * Restore a state, one record at a time, into a pool that was just made empty.
+ * *scan and *space are those whose ranges come next; *space is CSCAN_NONE at
+ * first.  Returns NULL, or what is wrong with the record.  Nothing out of
+ * bounds is touched.
  */
 extern const char *cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r,
 									   int *scan, int *space);
 
-/* Up to three ranges of a RANGES record; returns how many. */
+/* Get the ranges of a RANGES record, up to three; returns how many. */
 extern uint32_t cscan_trace_get_ranges(const CScanTraceRecord *r, CScanRange ranges[3]);
 
-/* As bytes.  Decoding a header returns NULL, or what is wrong with it. */
+/* Encode and decode.  Decoding a header returns NULL, or what is wrong. */
 extern void cscan_trace_encode(const CScanTraceRecord *r, uint8_t bytes[CSCAN_TRACE_RECORD_SIZE]);
 extern void cscan_trace_decode(const uint8_t bytes[CSCAN_TRACE_RECORD_SIZE], CScanTraceRecord *r);
 extern void cscan_trace_encode_header(const CScanLimits *limits,
