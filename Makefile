@@ -1,24 +1,75 @@
 # cscan: Cooperative Scans for PostgreSQL.  Needs PG_CONFIG and nothing else.
-# The tests are scripts/check's.
+#
+#   make, make install     build and install
+#   make installcheck      the regression tests, against a running server that has test/postgresql.conf's settings
+#   make dist              cscan-VERSION.zip, for PGXN
+#   make sim               the simulator (test/sim/README.md)
+#
+# All other tests are scripts/check's.
+
+# Where the sources are, in a build elsewhere, too (VPATH).
+SOURCES := $(or $(VPATH),.)
+files = $(patsubst $(SOURCES)/%,%,$(sort $(wildcard $(addprefix $(SOURCES)/,$(1)))))
 
 EXTENSION = cscan
 MODULE_big = cscan
-DATA = $(wildcard sql/cscan--*.sql)
+DATA = $(call files,sql/cscan--*.sql)
 PGFILEDESC = "cscan - cooperative scans"
 
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-CSCAN_HEADERS = $(wildcard src/*.h src/*/*.h)
-PG_CPPFLAGS = -I$(srcdir)/src
+OBJS = $(patsubst %.c,%.o,$(call files,src/*.c src/*/*.c))
+CSCAN_HEADERS = $(addprefix $(SOURCES)/,$(call files,src/*.h src/*/*.h))
+PG_CPPFLAGS = -I$(SOURCES)/src
+
+REGRESS = $(patsubst test/sql/%.sql,%,$(call files,test/sql/*.sql))
+REGRESS_OPTS = --inputdir=$(SOURCES)/test
+REGRESS_PREP = fitting-server
+NO_LOCALE = 1
+ENCODING = UTF8
+
+# Goals that need no PostgreSQL
+PLAIN_GOALS = sim dist check-meta
+ifneq ($(filter-out $(PLAIN_GOALS),$(or $(MAKECMDGOALS),all)),)
 
 PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs)
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+ifeq ($(wildcard $(PGXS)),)
+define NO_PGXS
+the PostgreSQL server's headers are missing: "$(PG_CONFIG) --pgxs" names no file.
+Install one of these packages, with your server's major version for NN:
+    postgresql-server-dev-NN     Debian, Ubuntu
+    postgresqlNN-devel           Red Hat and its relatives, from PostgreSQL's own repository
+    postgresql-server-devel      Red Hat, Fedora, from their own
+If the server is somewhere else: make PG_CONFIG=/path/to/its/bin/pg_config
+endef
+$(error $(NO_PGXS))
+endif
 include $(PGXS)
 
 # PGXS tracks headers only in servers built with --enable-depend.
 $(OBJS): $(CSCAN_HEADERS)
 
-# The simulator (test/sim/README.md) needs no PostgreSQL.
-sim:
-	$(MAKE) -C $(srcdir)/test/sim
+ifneq ($(SOURCES),.)
+$(shell mkdir -p $(sort $(dir $(OBJS))))
+endif
 
-.PHONY: sim
+endif
+
+# installcheck's first step. Before 16 pg_regress looks for expected/ where it writes.
+fitting-server:
+	@sh $(SOURCES)/test/fitting-server '$(bindir)/psql' $(SOURCES)/test/postgresql.conf
+	@test -d expected || ln -s $(SOURCES)/expected expected
+
+sim:
+	$(MAKE) -C $(SOURCES)/test/sim
+
+# What git tracks, as PGXN takes it.
+META_VERSION = $(shell sed -n 's/^\t"version": "\(.*\)",/\1/p' $(SOURCES)/META.json)
+DIST = cscan-$(META_VERSION)
+
+dist: check-meta
+	git -C $(SOURCES) archive --format=zip --prefix=$(DIST)/ HEAD >$(DIST).zip
+
+check-meta:
+	python3 $(SOURCES)/scripts/packaging/check-meta $(SOURCES)
+
+.PHONY: sim dist check-meta fitting-server
