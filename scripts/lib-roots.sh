@@ -7,6 +7,7 @@
 #   as_owner COMMAND ...   runs it outside, as the one who owns what is in the chroots
 #   suite_of MAJOR         the Debian release that has a major of PostgreSQL
 #   mirror                 the Debian mirror in the machine's own apt configuration
+#   sources_of SUITE       apt's lines for a Debian release
 #   bootstrap ...          makes a Debian
 #   chroot_apt SUITE ..., chroot_install, adding WHAT COMMAND ...
 #                          add packages to a chroot
@@ -107,9 +108,9 @@ inside() {
     trap 'pass_on TERM "$pid"' TERM
     trap 'pass_on INT "$pid"' INT
     trap 'pass_on HUP "$pid"' HUP
-    PASSED=yes
-    while [[ -n $PASSED ]]; do      # a signal interrupts wait
-        PASSED="" rc=0
+    SIGNALLED=yes
+    while [[ -n $SIGNALLED ]]; do      # a signal interrupts wait
+        SIGNALLED="" rc=0
         wait "$pid" || rc=$?
     done
     trap - TERM INT HUP
@@ -122,7 +123,7 @@ inside() {
 # the kernel would drop the signal: SigCgt tells).
 pass_on() {
     local file pid=$2 caught tries
-    PASSED=yes
+    SIGNALLED=yes
     for ((tries = 0; tries < 100; tries++)); do
         [[ $MODE != plain ]] || break
         file=$(grep -ls "^PPid:[[:space:]]*$2\$" /proc/[0-9]*/status) || :     # fails for any process that just went
@@ -177,6 +178,18 @@ mirror() {
             $3 != "main" || $4 ~ /security/ { next }
             $1 == name || $2 == name || $1 ~ /^(stable|testing|unstable|sid)$/ { print $4; exit }' | grep . ||
         die "found no Debian mirror in apt's configuration: set CSCAN_MIRROR"
+}
+
+# sources_of SUITE: prints apt's lines for a Debian release, with its security updates where this machine gets its own.
+sources_of() {
+    local url security
+    url=$(mirror)
+    echo "deb $url $1 main"
+    [[ $1 != sid ]] || return 0
+    # shellcheck disable=SC2016 # apt expands it
+    security=$(apt-get indextargets --format '$(CODENAME)|$(COMPONENT)|$(REPO_URI)' 'Created-By: Packages' |
+        awk -F'|' '$1 ~ /-security$/ && $2 == "main" { print $3; exit }')
+    [[ -z $security ]] || echo "deb $security $1-security main"
 }
 
 # bootstrap OPTION ... SUITE TARGET SOURCE ...: mmdebstrap, which must be installed, for a mirror that may stand still.
