@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # for whoever sources this
 # What the scripts that run inside of scripts/server share: a private server on a socket in a temporary directory, test
 # drivers with a time limit, and how suites are counted. Source it; the working directory is the top of a copy of the sources.
 #
