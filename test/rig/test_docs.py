@@ -13,7 +13,8 @@ DOC_BYTES = 1_000_000
 
 
 def pages():
-    found = [*TOP.glob('*.md'), TOP / 'src' / 'README.md', TOP / 'test' / 'sim' / 'README.md', *(TOP / 'doc').rglob('*.md')]
+    found = [*TOP.glob('*.md'), TOP / 'src' / 'README.md', TOP / 'test' / 'sim' / 'README.md',
+             TOP / 'scripts' / 'packaging' / 'README.md', *(TOP / 'doc').rglob('*.md')]
     return {path: path.read_text(encoding='utf-8') for path in found}
 
 
