@@ -84,10 +84,16 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION cscan_stat_reset() IS 'sets the counters of cscan_stat and cscan_stat_scheduler back to zero';
 REVOKE ALL ON FUNCTION cscan_stat_reset() FROM PUBLIC;
 
-CREATE FUNCTION cscan_why_not(query text DEFAULT NULL)
+CREATE FUNCTION cscan_why_not(query text)
 RETURNS TABLE (relation regclass, is_cscan boolean, reason text, family regclass)
 AS 'MODULE_PATHNAME', 'cscan_why_not'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION cscan_why_not(text) IS 'whether a query''s scans are cooperative, or else why not';
+
+CREATE FUNCTION cscan_why_not()
+RETURNS TABLE (relation regclass, is_cscan boolean, reason text, family regclass)
+AS 'MODULE_PATHNAME', 'cscan_why_not_at_all'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION cscan_why_not() IS 'whether there can be cooperative scans, or else why not';
 
 GRANT SELECT ON cscan_scans, cscan_chunks, cscan_relations, cscan_stat, cscan_stat_scheduler TO PUBLIC;

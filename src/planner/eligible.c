@@ -41,6 +41,9 @@
 #include "cscan.h"
 #include "planner/planner.h"
 
+/* What core takes for the size of a small table that was never vacuumed */
+#define ASSUMED_PAGES	10
+
 /* What keeps a table from being scanned cooperatively. */
 typedef enum CScanObstacle
 {
@@ -168,6 +171,27 @@ top_parent_planned(PlannerInfo *root, Index rti)
 	return rti;
 }
 
+/*
+ * Blocks of a member, as the planner has found them.  Core takes a small table
+ * that was never vacuumed for one of 10 pages (estimate_rel_size()).  Only a table
+ * of just that size is asked again.
+ */
+static double
+member_pages(const RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	Relation	member;
+	BlockNumber blocks;
+
+	if (!RELKIND_HAS_STORAGE(rte->relkind))
+		return 0;
+	if (rel->pages != ASSUMED_PAGES)
+		return rel->pages;
+	member = table_open(rte->relid, NoLock);
+	blocks = RelationGetNumberOfBlocks(member);
+	table_close(member, NoLock);
+	return blocks;
+}
+
 /* Pages of the table's family that the statement reads; 0: it has none. */
 static double
 family_pages(PlannerInfo *root, Index rti)
@@ -184,7 +208,7 @@ family_pages(PlannerInfo *root, Index rti)
 		{
 			if (root->simple_rel_array[i] && !root->simple_rte_array[i]->inh &&
 				top_parent_planned(root, i) == top)
-				pages += root->simple_rel_array[i]->pages;
+				pages += member_pages(root->simple_rel_array[i], root->simple_rte_array[i]);
 		}
 		cscan_planning.root = root;
 		cscan_planning.top = top;

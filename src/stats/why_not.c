@@ -22,6 +22,7 @@
 #include "shared/shared.h"
 
 PG_FUNCTION_INFO_V1(cscan_why_not);
+PG_FUNCTION_INFO_V1(cscan_why_not_at_all);
 
 typedef struct CScanVisit
 {
@@ -107,17 +108,22 @@ visit(Plan *plan, void *arg)
 	tuplestore_putvalues(v->rsinfo->setResult, v->rsinfo->setDesc, values, nulls);
 }
 
-/* Put one row, about no table. */
-static void
-explain_server(ReturnSetInfo *rsinfo)
+/* One row, about no table. */
+Datum
+cscan_why_not_at_all(PG_FUNCTION_ARGS)
 {
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const char *reason = cscan_planner_switched_off();
 	Datum		values[4] = {0};
 	bool		nulls[4] = {true, false, true, true};
 
-	/* An unlocked look: the ABM may come or go at any time. */
+	InitMaterializedSRF(fcinfo, 0);
+
+	/* An unlocked look: either may change at any time. */
 	if (!reason && cscan_shared->abm_latch == NULL)
 		reason = "the Active Buffer Manager is not running: scans read for themselves";
+	else if (!reason && cscan_pool.state->budget == 0)
+		reason = "cscan.buffer_share leaves no room for a page";
 	values[1] = BoolGetDatum(reason == NULL);
 	if (reason)
 	{
@@ -125,27 +131,21 @@ explain_server(ReturnSetInfo *rsinfo)
 		nulls[2] = false;
 	}
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	return (Datum) 0;
 }
 
 Datum
 cscan_why_not(PG_FUNCTION_ARGS)
 {
-	char	   *string;
+	char	   *string = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	List	   *raw;
 	ListCell   *lc;
 	CScanVisit	v;
 
-	if (PG_ARGISNULL(0))
-	{
-		InitMaterializedSRF(fcinfo, 0);
-		explain_server((ReturnSetInfo *) fcinfo->resultinfo);
-		return (Datum) 0;
-	}
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	v.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
-	string = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	raw = pg_parse_query(string);
 	if (list_length(raw) != 1)
 		ereport(ERROR,

@@ -15,7 +15,7 @@ SELECT set_eq(
     $$ VALUES ('view cscan_scans'), ('view cscan_chunks'), ('view cscan_relations'), ('view cscan_stat'), ('view cscan_stat_scheduler'),
               ('function cscan_scans()'), ('function cscan_chunks()'), ('function cscan_relations()'), ('function cscan_stat()'), ('function cscan_stat_scheduler()'),
               ('function cscan_stat_reset()'),
-              ('function cscan_why_not(text)') $$,
+              ('function cscan_why_not(text)'), ('function cscan_why_not()') $$,
     'its members');
 
 SELECT set_eq(
@@ -23,12 +23,13 @@ SELECT set_eq(
     $$ VALUES
        ('cscan_scans()', 'SETOF record'), ('cscan_chunks()', 'SETOF record'), ('cscan_relations()', 'SETOF record'),
        ('cscan_stat()', 'SETOF record'), ('cscan_stat_scheduler()', 'SETOF record'), ('cscan_stat_reset()', 'void'),
-       ('cscan_why_not(text)', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)') $$,
+       ('cscan_why_not(text)', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)'),
+       ('cscan_why_not()', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)') $$,
     'what the functions take and return');
 SELECT is_empty(
     $$ SELECT oid::regprocedure FROM pg_proc WHERE proname ~ '^cscan_' AND (provolatile <> 'v' OR prosecdef
-         OR proisstrict = (proname = 'cscan_why_not')) $$,
-    'they are volatile, strict but for cscan_why_not, and run with the rights of their caller');
+         OR NOT proisstrict) $$,
+    'they are volatile, strict, and run with the rights of their caller');
 SELECT set_eq(
     $$ SELECT oid::regprocedure::text FROM pg_proc WHERE proname ~ '^cscan_' AND proparallel = 'u' $$,
     $$ VALUES ('cscan_why_not(text)') $$,

@@ -266,6 +266,19 @@ SELECT scans('SELECT count(*) FROM range');
 SELECT * FROM left_behind();
 
 RESET ALL;
+
+-- Small partitions that nobody has analyzed, of which core takes each for 10 pages: they have 3 together
+CREATE TABLE fresh (id int) PARTITION BY RANGE (id);
+CREATE TABLE fresh_1 PARTITION OF fresh FOR VALUES FROM (0) TO (10);
+CREATE TABLE fresh_2 PARTITION OF fresh FOR VALUES FROM (10) TO (20);
+CREATE TABLE fresh_3 PARTITION OF fresh FOR VALUES FROM (20) TO (30);
+INSERT INTO fresh SELECT generate_series(0, 29);
+SET cscan.min_table_size = '200kB';
+SELECT relation, reason FROM cscan_why_not('SELECT * FROM fresh');
+SET cscan.min_table_size = '16kB';
+SELECT relation, is_cscan, family FROM cscan_why_not('SELECT * FROM fresh');
+
+RESET ALL;
 SET client_min_messages = warning;
 DROP FOREIGN DATA WRAPPER nothing CASCADE;
 DROP SCHEMA partitions CASCADE;

@@ -102,8 +102,7 @@ foreach my $row (rows_in(section('## Functions')))
 }
 sql($node, 'CREATE ROLE nobody_in_particular');
 my %functions = map { (split /\t/)[0] => $_ } split /\n/, sql($node, q(
-	SELECT concat_ws(E'\t', p.proname || '(' || CASE WHEN p.proretset AND p.proname <> 'cscan_why_not' THEN ''
-			ELSE replace(pg_get_function_arguments(p.oid), '::text', '') END || ')',
+	SELECT concat_ws(E'\t', p.proname || '(' || CASE WHEN p.pronargs = 0 THEN '' ELSE pg_get_function_identity_arguments(p.oid) END || ')',
 		has_function_privilege('nobody_in_particular', p.oid, 'EXECUTE'), pg_get_function_result(p.oid))
 	FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
@@ -127,8 +126,8 @@ is(sql($node, q(
 
 my @files = glob 'src/*/*.c';
 my $sources = join '', map { slurp_file($_) } @files;
-my %keys = map { $_ => 1 } slurp_file('src/exec/explain.c') =~ /"(CScan [A-Z][A-Za-z -]*)"/g;
-is(join(', ', sort map { $_->[0] } grep { $_->[0] =~ /^CScan/ } rows_in(section('## EXPLAIN'))),
+my %keys = map { $_ => 1 } slurp_file('src/exec/explain.c') =~ /(?:ExplainProperty\w+|ExplainOpenGroup|show_condition)\((?:css, )?"([^"]+)"/g;
+is(join(', ', sort map { $_->[0] } rows_in(section('## EXPLAIN'))),
 	join(', ', sort keys %keys), 'the EXPLAIN keys');
 is(join(', ', sort map { $_->[0] } rows_in(section('## Wait events'))),
 	join(', ', sort($sources =~ /cscan_wait_event\("(\w+)"\)/g)), 'the wait events');

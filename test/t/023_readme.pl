@@ -90,7 +90,10 @@ sub run_sql
 
 		if ($block->{vary} eq 'rows')
 		{
-			unlike($session->err, qr/ERROR/, "$file, line $block->{line}: $statement");
+			my ($columns) = map { join ' ', /\w+/g } split /\n/, $expected;
+
+			is($session->err, '', "$file, line $block->{line}: $statement");
+			is(join(' ', (split /\n/, $got)[0] =~ /\w+/g), $columns, 'and its columns');
 			next;
 		}
 		is(shown($got, $block->{vary}), shown($expected, $block->{vary}), "$file, line $block->{line}: $statement");
@@ -104,6 +107,7 @@ my ($conf) = grep { $_->{language} eq 'ini' } @readme;
 $node->init;
 $node->append_conf('postgresql.conf', $conf->{text});
 $node->start;
+wait_for_abm($node);
 $session = session($node, name => 'reader', aligned => 1);
 my $server_is_there;
 foreach my $block (@readme)
@@ -116,8 +120,9 @@ foreach my $block (@readme)
 		local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGDATABASE => 'postgres', PATH => $node->config_data('--bindir') . ":$ENV{PATH}");
 		my ($out, $err) = ('', '');
 
-		ok(IPC::Run::run([ 'sh', '-c', $block->{text} ], '>', \$out, '2>', \$err), "README.md, line $block->{line}: $block->{text}");
-		is($err, '', 'and it complains of nothing');
+		IPC::Run::run([ 'sh', '-c', $block->{text} ], '>', \$out, '2>', \$err);
+		is($err, '', "README.md, line $block->{line} complains of nothing: $block->{text}");
+		is(scalar(() = $out =~ /^\(1 row\)$/mg), 4, 'and has four answers');
 		cmp_ok(sql($node, 'SELECT max(1.0 * chunks_delivered / nullif(chunks_loaded, 0)) FROM cscan_stat'), '>', 1.5,
 			'then chunks have been shared');
 	}
