@@ -3,7 +3,7 @@
 # Source it behind scripts/lib.sh; it runs nothing by itself.
 #
 #   find_mode              sets MODE
-#   inside USER COMMAND ...  runs a command in there, as root or as test
+#   inside USER COMMAND ...  runs a command in there, as root or as test. INTERRUPTED is not empty if a signal was passed on to it
 #   as_owner COMMAND ...   runs it outside, as the one who owns what is in the chroots
 #   suite_of MAJOR         the Debian release that has a major of PostgreSQL
 #   mirror                 the Debian mirror in the machine's own apt configuration
@@ -28,6 +28,8 @@ find_mode() {
 }
 
 #### Commands in there
+
+INTERRUPTED=
 
 # Process 1 of a run: starts the command, passes signals on, buries orphans, ends with the command's status. The kernel
 # then ends whatever is left in the PID namespace.
@@ -123,7 +125,8 @@ inside() {
 # the kernel would drop the signal: SigCgt tells).
 pass_on() {
     local file pid=$2 caught tries
-    SIGNALLED=yes
+    # shellcheck disable=SC2034 # for whoever sources this
+    SIGNALLED=yes INTERRUPTED=$1
     for ((tries = 0; tries < 100; tries++)); do
         [[ $MODE != plain ]] || break
         file=$(grep -ls "^PPid:[[:space:]]*$2\$" /proc/[0-9]*/status) || :     # fails for any process that just went

@@ -17,7 +17,7 @@
 #   as_root_if_possible SCRIPT ARG ...
 #                          starts that script over as root if this is a plain user who has sudo; servers and tests
 #                          still run as that user, and the cache stays that user's
-#   pack_tree              writes the working tree to standard output with tar
+#   pack_tree              writes the working tree to standard output with tar; to be read with tar -B, which reads all of it
 
 # shellcheck disable=SC2034 # for whoever sources this
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
