@@ -45,6 +45,19 @@ $(error $(NO_PGXS))
 endif
 include $(PGXS)
 
+# Column runs are compressed with the libraries that the server is linked with, as far as their headers are there.
+has_library = $(and $(filter -l$(1),$(LIBS)),$(shell $(CC) $(CPPFLAGS) -E -include $(1).h -x c /dev/null >/dev/null 2>&1 && echo yes))
+COLUMNS = $(filter src/columns/%,$(OBJS))
+ifneq ($(call has_library,lz4),)
+$(COLUMNS) $(COLUMNS:.o=.bc): override CPPFLAGS += -DUSE_LZ4
+SHLIB_LINK += -llz4
+endif
+ifneq ($(call has_library,zstd),)
+$(COLUMNS) $(COLUMNS:.o=.bc): override CPPFLAGS += -DUSE_ZSTD
+SHLIB_LINK += -lzstd
+endif
+$(COLUMNS): override CFLAGS += $(CFLAGS_VECTORIZE)
+
 # PGXS tracks headers only in servers built with --enable-depend.
 $(OBJS): $(CSCAN_HEADERS)
 

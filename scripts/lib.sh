@@ -85,8 +85,10 @@ apt_refresh() {
 }
 
 TEST_TOOLS=(libipc-run-perl libtap-parser-sourcehandler-pgtap-perl)
+# What column runs are compressed with, for builds: the server has the libraries, but not their headers.
+CODEC_PACKAGES=(liblz4-dev libzstd-dev)
 server_packages() {
-    local list=("postgresql-$1" "postgresql-server-dev-$1" libc6-dev make gcc perl)
+    local list=("postgresql-$1" "postgresql-server-dev-$1" libc6-dev make gcc perl "${CODEC_PACKAGES[@]}")
     [[ -n ${CSCAN_NO_TESTS:-} ]] || list+=("postgresql-$1-pgtap" "${TEST_TOOLS[@]}")
     echo "${list[@]}"
 }
