@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * harness.h
- *		What the tests of column runs share: a tiny test reporter, random
- *		numbers, columns in memory, and the way there and back.
+ *		What the tests of column runs share: columns in memory, and the way
+ *		there and back.
  *
  * Everything that is written or read lies in memory of exactly its size, so
  * that the address sanitizer sees a byte too many.
@@ -12,29 +12,8 @@
 #ifndef HARNESS_H
 #define HARNESS_H
 
+#include "reporter.h"
 #include "run.h"
-
-/* "ok N - name" or "not ok N - name"; returns what it was given. */
-extern bool ok(bool passed, const char *fmt,...) __attribute__((format(printf, 2, 3)));
-
-/* A line of comment. */
-extern void note(const char *fmt,...) __attribute__((format(printf, 1, 2)));
-
-/* The last line; returns the exit status. */
-extern int	tests_finish(void);
-
-/* A setting from the environment. */
-extern uint64_t setting(const char *name, uint64_t otherwise);
-
-/* A random number generator that is the same everywhere (splitmix64). */
-typedef struct Random
-{
-	uint64_t	state;
-} Random;
-
-extern uint64_t random_next(Random *random);
-extern uint32_t random_below(Random *random, uint32_t bound);
-extern bool random_chance(Random *random, uint32_t percent);
 
 /* A column in memory of its own. */
 typedef struct Column

@@ -7,11 +7,7 @@
  */
 #include "harness.h"
 
-static const struct
-{
-	const char *name;
-	void		(*run) (void);
-}			suites[] = {
+static const TestSuite suites[] = {
 	{"bits", test_bits},
 	{"integers", test_integers},
 	{"strings", test_strings},
@@ -24,16 +20,5 @@ static const struct
 int
 main(int argc, char **argv)
 {
-	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
-	{
-		bool		wanted = argc < 2;
-
-		for (int a = 1; a < argc; a++)
-			wanted |= strcmp(argv[a], suites[i].name) == 0;
-		if (!wanted)
-			continue;
-		note("%s", suites[i].name);
-		suites[i].run();
-	}
-	return tests_finish();
+	return tests_run(suites, sizeof(suites) / sizeof(suites[0]), argc, argv);
 }

@@ -1,12 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * harness.h
- *		What the policy core's tests share: a tiny test reporter, pools on the
- *		heap, and shorthands for the things that every test does.
+ *		What the policy core's tests share: pools on the heap, and shorthands
+ *		for the things that every test does.
  *
  * The core is plain C, so its tests are too: no server, no clock, no disk.
- * Each test file is one function that takes no arguments and reports with
- * ok(); main.c calls them all, or those named on its command line.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,27 +16,12 @@
 
 #include "interest.h"
 #include "policy.h"
+#include "reporter.h"
 #include "slots.h"
 #include "status.h"
 
-/* "ok N - name" or "not ok N - name"; returns what it was given. */
-extern bool ok(bool passed, const char *fmt,...)
-			__attribute__((format(printf, 2, 3)));
-
-/* Likewise, and says what it got where that is not what it should be. */
-extern bool is_int(int64_t got, int64_t expected, const char *fmt,...)
-			__attribute__((format(printf, 3, 4)));
-extern bool is_double(double got, double expected, const char *fmt,...)
-			__attribute__((format(printf, 3, 4)));
-
-/* A line of comment. */
-extern void note(const char *fmt,...) __attribute__((format(printf, 1, 2)));
-
 /* Of a CScanPolicyId, or of CSCAN_NPOLICIES for all of them at once. */
 extern const char *policy_label(int policy);
-
-/* The last line; returns the exit status. */
-extern int	tests_finish(void);
 
 /*
  * A pool with memory of its own: for so many scans and slots, MAX_HELPERS helpers,
@@ -105,16 +88,6 @@ extern uint32_t use_next(CScanPool *pool, int scan, uint64_t now);
  * hold, else what does not.
  */
 extern const char *pool_check(const CScanPool *pool);
-
-/* A random number generator that is the same everywhere (splitmix64). */
-typedef struct Random
-{
-	uint64_t	state;
-} Random;
-
-extern uint64_t random_next(Random *random);
-extern uint32_t random_below(Random *random, uint32_t bound);
-extern bool random_chance(Random *random, uint32_t percent);
 
 /* The test files. */
 extern void test_pool(void);

@@ -7,13 +7,7 @@
  */
 #include "tests.h"
 
-#include <string.h>
-
-static const struct
-{
-	const char *name;
-	void		(*run) (void);
-}			suites[] = {
+static const TestSuite suites[] = {
 	{"parts", test_parts},
 	{"runs", test_runs},
 	{"plans", test_plans},
@@ -55,16 +49,5 @@ test_query(Plan *plan, int stream, uint64_t start, uint64_t chunk_cpu, uint32_t 
 int
 main(int argc, char **argv)
 {
-	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
-	{
-		bool		wanted = argc < 2;
-
-		for (int a = 1; a < argc; a++)
-			wanted |= strcmp(argv[a], suites[i].name) == 0;
-		if (!wanted)
-			continue;
-		note("%s", suites[i].name);
-		suites[i].run();
-	}
-	return tests_finish();
+	return tests_run(suites, sizeof(suites) / sizeof(suites[0]), argc, argv);
 }

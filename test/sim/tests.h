@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tests.h
- *		What the simulator's tests share; ok() and is_int() are those of the
- *		policy tests (../policy/harness.h).
+ *		What the simulator's tests share; ok() and is_int() are those of all
+ *		plain C tests (../plain/reporter.h).
  *
  *-------------------------------------------------------------------------
  */
