@@ -17,16 +17,6 @@
  * Columns
  * ------------------------------------------------------------------ */
 
-static void *
-zeroed(size_t number, size_t size)
-{
-	void	   *memory = calloc(number, size);
-
-	if (memory == NULL)
-		abort();
-	return memory;
-}
-
 Column *
 column_create(CScanColumnKind kind, uint32_t n)
 {

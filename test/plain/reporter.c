@@ -104,6 +104,16 @@ tests_run(const TestSuite *suites, size_t n, int argc, char **argv)
 	return tests_finish();
 }
 
+void *
+zeroed(size_t number, size_t size)
+{
+	void	   *memory = calloc(number > 0 ? number : 1, size);
+
+	if (memory == NULL)
+		abort();
+	return memory;
+}
+
 uint64_t
 setting(const char *name, uint64_t otherwise)
 {

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * reporter.h
- *		What all plain C tests share: a tiny test reporter, and random numbers.
+ *		What all plain C tests share: a tiny test reporter, random numbers
+ *		and memory.
  *
  * A test file is one function that takes no arguments and reports with ok().
  * The suite's main() names these functions, and tests_run() calls them.
@@ -39,6 +40,9 @@ typedef struct TestSuite
 
 /* Run all of n suites, or those that the command line names, and finish. */
 extern int	tests_run(const TestSuite *suites, size_t n, int argc, char **argv);
+
+/* Memory that is all zeros; it is there, or the test ends. */
+extern void *zeroed(size_t number, size_t size);
 
 /* A number from the environment. */
 extern uint64_t setting(const char *name, uint64_t otherwise);

@@ -19,16 +19,6 @@ policy_label(int policy)
 	return policy == CSCAN_NPOLICIES ? "mixed" : cscan_policies[policy]->name;
 }
 
-static void *
-zeroed(size_t number, size_t size)
-{
-	void	   *memory = calloc(number, size);
-
-	if (memory == NULL)
-		abort();
-	return memory;
-}
-
 CScanPool *
 pool_create_limited(const CScanLimits *limits, uint32_t budget)
 {

@@ -6,20 +6,11 @@
  *-------------------------------------------------------------------------
  */
 #include "disk.h"
+#include "reporter.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *
-zeroed(size_t number, size_t size)
-{
-	void	   *memory = calloc(number, size);
-
-	if (memory == NULL)
-		abort();
-	return memory;
-}
 
 void
 disk_init(Disk *disk, double bandwidth, uint64_t latency, uint64_t seek)

@@ -9,20 +9,11 @@
  *-------------------------------------------------------------------------
  */
 #include "engine.h"
+#include "reporter.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *
-zeroed(size_t number, size_t size)
-{
-	void	   *memory = calloc(number > 0 ? number : 1, size);
-
-	if (memory == NULL)
-		abort();
-	return memory;
-}
 
 void
 sim_wrong(Sim *sim, const char *fmt,...)

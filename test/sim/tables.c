@@ -9,6 +9,7 @@
  *-------------------------------------------------------------------------
  */
 #include "engine.h"
+#include "reporter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +25,6 @@
 
 #define Min(a, b)	((a) < (b) ? (a) : (b))
 #define Max(a, b)	((a) > (b) ? (a) : (b))
-
-static void *
-zeroed(size_t number, size_t size)
-{
-	void	   *memory = calloc(number > 0 ? number : 1, size);
-
-	if (memory == NULL)
-		abort();
-	return memory;
-}
 
 /* Chunks are at least as large as this: see cscan_pool_chunk_blocks(). */
 static uint32_t
