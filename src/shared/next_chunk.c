@@ -367,9 +367,16 @@ find_chunk(CScanRegistration *reg, CScanWait *wait, uint32 *chunk, CScanDelivery
 		*how = CSCAN_RESIDENT;
 		return true;
 	}
+	/* The lock was released: the others may have taken what was left. */
+	if (cscan_registration_is_over(reg))
+		return false;
+	if (s->nwanted == 0)
+	{
+		*how = CSCAN_FINISHED;
+		return true;
+	}
 	*how = CSCAN_SELF_READ;
-	return !cscan_registration_is_over(reg) &&
-		(must_read_itself(reg, wait->now, wait->began ? wait->began : wait->now) ||
+	return (must_read_itself(reg, wait->now, wait->began ? wait->began : wait->now) ||
 		 helpers_wait(reg, wait->now, &wait->seen, &wait->seen_at)) &&
 		cscan_pool_take(&cscan_pool, scan, reg->helper, wait->now, chunk);
 }
@@ -443,7 +450,7 @@ cscan_registry_next(CScanRegistration *reg, CScanPortion *portion, uint64 *waite
 		done = find_chunk(reg, &wait, &chunk, &how);
 		if (done)
 			end_wait(reg, &wait, chunk, how, portion, waited);
-		else if (wait.began == 0)
+		else if (wait.began == 0 && !cscan_registration_is_over(reg))
 			begin_wait(reg, &wait);
 
 		/*
