@@ -22,15 +22,17 @@ MB = 1024 * 1024
 
 # One row for each scan; a table of another database has no name and no size here. busy: seconds since its query began. A scan of several
 # tables has no ranges.
-SCANS = '''SELECT s.pid, s.relid, coalesce(s.relid::regclass::text, s.relid::text), s.policy, s.chunks_total, s.chunks_done, s.chunks_available,
-        s.blocked_since IS NOT NULL, coalesce((SELECT array_agg(ARRAY[lower(r), upper(r)] ORDER BY r) FROM unnest(s.ranges) r), '{}'),
+SCANS = '''SELECT s.pid, s.relid, CASE WHEN s.datid = d.oid THEN s.relid::regclass::text ELSE s.relid::text END, s.policy,
+        s.chunks_total, s.chunks_done, s.chunks_available, s.blocked_since IS NOT NULL,
+        coalesce((SELECT array_agg(ARRAY[lower(r), upper(r)] ORDER BY r) FROM unnest(s.ranges) r), '{}'),
         CASE WHEN s.datid = d.oid THEN pg_relation_size(s.relid) END, extract(epoch FROM clock_timestamp() - a.query_start)::float8,
         s.tables
     FROM cscan_scans s JOIN pg_database d ON d.datname = current_database() LEFT JOIN pg_stat_activity a USING (pid)
     ORDER BY a.query_start, s.pid'''
 CHUNKS = 'SELECT relid, chunk, state, interested FROM cscan_chunks'
-TOTALS = '''SELECT extract(epoch FROM clock_timestamp())::float8, sum(chunks_delivered)::float8, sum(chunks_loaded)::float8, sum(blocks_read)::float8,
-        sum(waits)::float8 FROM cscan_stat'''
+# What scans read for themselves was no hit.
+TOTALS = '''SELECT extract(epoch FROM clock_timestamp())::float8, sum(chunks_delivered - self_reads)::float8, sum(chunks_loaded)::float8,
+        sum(blocks_read)::float8, sum(waits)::float8 FROM cscan_stat'''
 # The tables below each of these that have rows, and their sizes
 MEMBERS = '''WITH RECURSIVE family AS (SELECT r AS root, r AS relid FROM unnest(%s::oid[]) r
         UNION ALL SELECT f.root, i.inhrelid FROM family f JOIN pg_inherits i ON i.inhparent = f.relid)
@@ -62,7 +64,7 @@ class Sample:
     where: str = ''             # database and version
     scans: list = field(default_factory=list)
     chunks: list = field(default_factory=list)      # (relid, chunk, state, interested)
-    totals: tuple = (0.0,) * 5  # seconds, chunks delivered, loaded, blocks read, waits; since the last reset
+    totals: tuple = (0.0,) * 5  # seconds, chunks from memory, loaded, blocks read, waits; since the last reset
     chunk_blocks: int = 512
     members: list = field(default_factory=list)     # (relid of the family, relid, bytes), of scans of several tables
 

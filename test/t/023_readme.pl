@@ -1,10 +1,10 @@
 # The README as a new user follows it, from the restart on: its configuration, and
-# each statement in order, whose output is compared.  (scripts/check-package follows
-# its section on installing.)  The queries of doc/monitoring.md and
-# doc/troubleshooting.md are run likewise.
+# each block of statements in order, whose output is compared.  (scripts/check-package
+# follows its section on installing.)  The queries of the guide in doc/ are run likewise.
 #
-# Behind <!-- figures vary --> each number may be another one; behind <!-- rows vary -->
-# a statement must only succeed.
+# A block of SQL can be pasted.  The block of text behind it shows what psql prints; one
+# without must only succeed.  Behind <!-- figures vary --> each number may be another one;
+# behind <!-- rows vary --> only the columns are compared.
 
 use strict;
 use warnings;
@@ -16,45 +16,18 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The fenced blocks of a page: language, text, line, and what varies.
+# The fenced blocks of a page: language, text, what is shown behind it, line, and what varies.
 sub blocks_of
 {
 	my ($file) = @_;
 	my $page = slurp_file($file);
 	my @blocks;
 
-	while ($page =~ /^(?:<!-- (\w+) vary -->\n)?```(\w+)\n(.*?)^```$/msg)
+	while ($page =~ /^(?:<!-- (\w+) vary -->\n)?```(\w+)\n(.*?)^```\n(?:```text\n(.*?)^```\n)?/msg)
 	{
-		push @blocks, { vary => $1 || 'nothing', language => $2, text => $3, line => 1 + (substr($page, 0, $-[0]) =~ tr/\n//) };
+		push @blocks, { vary => $1 || 'nothing', language => $2, text => $3, shows => $4, line => 1 + (substr($page, 0, $-[0]) =~ tr/\n//) };
 	}
 	return @blocks;
-}
-
-# What a psql session shows: pairs of a statement and its output.
-sub statements_in
-{
-	my ($text) = @_;
-	my @pairs;
-	my $ended = 1;
-
-	foreach my $line (split /\n/, $text)
-	{
-		if ($line =~ /^=# (.*)/)
-		{
-			push @pairs, [ $1, '' ];
-			$ended = $1 =~ /;$/;
-		}
-		elsif (!$ended)
-		{
-			$pairs[-1][0] .= "\n$line";
-			$ended = $line =~ /;$/;
-		}
-		else
-		{
-			$pairs[-1][1] .= "$line\n";
-		}
-	}
-	return @pairs;
 }
 
 # Spaces at line ends, empty lines and notices are no part of what a page shows.  Where
@@ -77,27 +50,23 @@ sub shown
 
 my $node = PostgreSQL::Test::Cluster->new('readme');
 my $session;
-my $connected;
 
 sub run_sql
 {
 	my ($file, $block) = @_;
+	my $where = "$file, line $block->{line}";
+	my $got = $session->query($block->{text}, 120) . "\n";
 
-	foreach my $pair (statements_in($block->{text}))
+	is(shown($session->err, 'nothing'), '', "$where complains of nothing: $block->{text}");
+	return unless defined $block->{shows};
+	if ($block->{vary} eq 'rows')
 	{
-		my ($statement, $expected) = @$pair;
-		my $got = $session->query($statement, 120) . "\n" . $session->err;
+		my ($is, $expected) = map { join ' ', (split /\n/, $_)[0] =~ /\w+/g } $got, $block->{shows};
 
-		if ($block->{vary} eq 'rows')
-		{
-			my ($columns) = map { join ' ', /\w+/g } split /\n/, $expected;
-
-			is($session->err, '', "$file, line $block->{line}: $statement");
-			is(join(' ', (split /\n/, $got)[0] =~ /\w+/g), $columns, 'and its columns');
-			next;
-		}
-		is(shown($got, $block->{vary}), shown($expected, $block->{vary}), "$file, line $block->{line}: $statement");
+		is($is, $expected, "$where: the columns");
+		return;
 	}
+	is(shown($got, $block->{vary}), shown($block->{shows}, $block->{vary}), "$where: what it prints");
 	return;
 }
 
@@ -128,9 +97,9 @@ foreach my $block (@readme)
 	}
 }
 
-sql($node, 'ALTER SYSTEM RESET cscan.buffer_share; CREATE EXTENSION cscan');
+sql($node, 'ALTER SYSTEM RESET cscan.buffer_share');
 $node->reload;
-foreach my $file ('doc/monitoring.md', 'doc/troubleshooting.md')
+foreach my $file (map { "doc/$_.md" } qw(tuning monitoring troubleshooting))
 {
 	run_sql($file, $_) foreach grep { $_->{language} eq 'sql' } blocks_of($file);
 }
