@@ -97,3 +97,46 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION cscan_why_not() IS 'whether there can be cooperative scans, or else why not';
 
 GRANT SELECT ON cscan_scans, cscan_chunks, cscan_relations, cscan_stat, cscan_stat_scheduler TO PUBLIC;
+
+CREATE FUNCTION cscan_columns_handler(internal)
+RETURNS index_am_handler
+AS 'MODULE_PATHNAME', 'cscan_columns_handler'
+LANGUAGE C STRICT;
+COMMENT ON FUNCTION cscan_columns_handler(internal) IS 'the access method cscan_columns';
+
+CREATE ACCESS METHOD cscan_columns TYPE INDEX HANDLER cscan_columns_handler;
+COMMENT ON ACCESS METHOD cscan_columns IS 'columns of a table, kept a second time column by column';
+
+CREATE OPERATOR CLASS cscan_columns_ops
+DEFAULT FOR TYPE anyelement USING cscan_columns AS STORAGE anyelement;
+
+CREATE FUNCTION cscan_columns_fill(index regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'cscan_columns_fill'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION cscan_columns_fill(regclass) IS 'stores what an index of columns can store now; returns how many row groups were built';
+
+CREATE FUNCTION cscan_columns_verify(index regclass, OUT block bigint, OUT problem text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cscan_columns_verify'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION cscan_columns_verify(regclass) IS 'blocks of the table whose rows an index of columns has otherwise';
+
+CREATE FUNCTION cscan_columns_state(
+	index regclass, OUT blocks bigint, OUT all_visible bigint, OUT covered bigint, OUT stale bigint,
+	OUT groups bigint, OUT rows bigint, OUT pages bigint, OUT unused_pages bigint,
+	OUT last_built timestamptz, OUT why_not text)
+RETURNS record
+AS 'MODULE_PATHNAME', 'cscan_columns_state'
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION cscan_columns_state(regclass) IS 'a row of the view cscan_columns_status';
+
+CREATE VIEW cscan_columns_status AS
+SELECT i.indexrelid::regclass AS index, i.indrelid::regclass AS relation, s.*
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_am am ON am.oid = c.relam AND am.amname = 'cscan_columns'
+JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+CROSS JOIN LATERAL cscan_columns_state(i.indexrelid) s
+WHERE c.relkind = 'i';
+COMMENT ON VIEW cscan_columns_status IS 'indexes of columns, and how much of their tables they cover';
+GRANT SELECT ON cscan_columns_status TO PUBLIC;

@@ -13,11 +13,13 @@
 
 #include "postgres.h"
 
+#include "access/amapi.h"
 #include "access/heapam.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
 #include "commands/explain.h"
+#include "commands/vacuum.h"
 #include "common/relpath.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -33,6 +35,7 @@
 #include "storage/shmem.h"
 #include "storage/smgr.h"
 #include "tcop/tcopprot.h"
+#include "utils/acl.h"
 #include "utils/hsearch.h"
 #include "utils/rel.h"
 #include "utils/wait_event.h"
@@ -46,7 +49,6 @@
 #include "storage/relfilelocator.h"
 #else
 #include "storage/relfilenode.h"
-#include "utils/acl.h"
 #endif
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -504,6 +506,56 @@ cscan_shmem_hash(const char *name, int size, HASHCTL *info)
 	return ShmemInitHash(name, size, info, HASH_ELEM | HASH_BLOBS);
 #else
 	return ShmemInitHash(name, size, size, info, HASH_ELEM | HASH_BLOBS | HASH_FIXED_SIZE);
+#endif
+}
+
+/* 18: the word goes before the declaration */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn _Noreturn
+#endif
+
+/* 16: indexes that know blocks only leave updates heap-only */
+#if PG_VERSION_NUM >= 160000
+#define CSCAN_AM_SUMMARIZING	.amsummarizing = true,
+#else
+#define CSCAN_AM_SUMMARIZING
+#endif
+
+/* 19: an access method's functions are in a struct that is never freed */
+static inline const void *
+cscan_am_routine(const IndexAmRoutine *routine)
+{
+#if PG_VERSION_NUM < 190000
+	IndexAmRoutine *copy = makeNode(IndexAmRoutine);
+
+	*copy = *routine;
+	return copy;
+#else
+	return routine;
+#endif
+}
+
+/* 17: there is a privilege to maintain tables */
+static inline bool
+cscan_may_maintain(Oid relid)
+{
+#if PG_VERSION_NUM < 160000
+	return pg_class_ownercheck(relid, GetUserId());
+#elif PG_VERSION_NUM < 170000
+	return object_ownercheck(RelationRelationId, relid, GetUserId());
+#else
+	return pg_class_aclcheck(relid, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK;
+#endif
+}
+
+/* 18: it asks whether this is an ANALYZE */
+static inline void
+cscan_vacuum_delay_point(void)
+{
+#if PG_VERSION_NUM < 180000
+	vacuum_delay_point();
+#else
+	vacuum_delay_point(false);
 #endif
 }
 

@@ -21,6 +21,7 @@
 #include "cscan.h"
 #include "fault.h"
 #include "shared/registry.h"
+#include "store/store.h"
 
 PG_MODULE_MAGIC;
 
@@ -224,6 +225,9 @@ _PG_init(void)
 	if (process_shared_preload_libraries_in_progress)
 		define_server_settings();
 	MarkGUCPrefixReserved("cscan");
+
+	/* Any process may write to a table that has an index of columns. */
+	cscan_store_init();
 
 	/* Any process may get a plan with a CScan in it. */
 	cscan_exec_init();

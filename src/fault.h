@@ -43,6 +43,11 @@ typedef enum CScanFaultPlace
 	CSCAN_FAULT_LEAVE,			/* before it leaves */
 	CSCAN_FAULT_LEFT,			/* it has left, and waits for the ABM */
 
+	/* Whoever builds a row group of a column store */
+	CSCAN_FAULT_STORE_BEGUN,	/* it is published as being built */
+	CSCAN_FAULT_STORE_WRITTEN,	/* its pages are written, nothing refers to them */
+	CSCAN_FAULT_STORE_PUBLISHED,	/* it serves */
+
 	/* The Active Buffer Manager */
 	CSCAN_FAULT_ABM_START,		/* it has started, but done nothing yet */
 	CSCAN_FAULT_ABM_LOCKED,		/* it has a table's lock, unknown to others */

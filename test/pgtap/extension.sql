@@ -15,7 +15,12 @@ SELECT set_eq(
     $$ VALUES ('view cscan_scans'), ('view cscan_chunks'), ('view cscan_relations'), ('view cscan_stat'), ('view cscan_stat_scheduler'),
               ('function cscan_scans()'), ('function cscan_chunks()'), ('function cscan_relations()'), ('function cscan_stat()'), ('function cscan_stat_scheduler()'),
               ('function cscan_stat_reset()'),
-              ('function cscan_why_not(text)'), ('function cscan_why_not()') $$,
+              ('function cscan_why_not(text)'), ('function cscan_why_not()'),
+              ('access method cscan_columns'), ('function cscan_columns_handler(internal)'),
+              ('operator class cscan_columns_ops for access method cscan_columns'),
+              ('operator family cscan_columns_ops for access method cscan_columns'),
+              ('function cscan_columns_fill(regclass)'), ('function cscan_columns_verify(regclass)'),
+              ('function cscan_columns_state(regclass)'), ('view cscan_columns_status') $$,
     'its members');
 
 SELECT set_eq(
@@ -24,7 +29,9 @@ SELECT set_eq(
        ('cscan_scans()', 'SETOF record'), ('cscan_chunks()', 'SETOF record'), ('cscan_relations()', 'SETOF record'),
        ('cscan_stat()', 'SETOF record'), ('cscan_stat_scheduler()', 'SETOF record'), ('cscan_stat_reset()', 'void'),
        ('cscan_why_not(text)', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)'),
-       ('cscan_why_not()', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)') $$,
+       ('cscan_why_not()', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)'),
+       ('cscan_columns_handler(internal)', 'index_am_handler'), ('cscan_columns_fill(regclass)', 'bigint'),
+       ('cscan_columns_verify(regclass)', 'SETOF record'), ('cscan_columns_state(regclass)', 'record') $$,
     'what the functions take and return');
 SELECT is_empty(
     $$ SELECT oid::regprocedure FROM pg_proc WHERE proname ~ '^cscan_' AND (provolatile <> 'v' OR prosecdef
@@ -32,10 +39,10 @@ SELECT is_empty(
     'they are volatile, strict, and run with the rights of their caller');
 SELECT set_eq(
     $$ SELECT oid::regprocedure::text FROM pg_proc WHERE proname ~ '^cscan_' AND proparallel = 'u' $$,
-    $$ VALUES ('cscan_why_not(text)') $$,
-    'what plans is not for parallel plans');
+    $$ VALUES ('cscan_why_not(text)'), ('cscan_columns_handler(internal)'), ('cscan_columns_fill(regclass)'), ('cscan_columns_verify(regclass)') $$,
+    'what plans, or locks and writes, is not for parallel plans');
 SELECT is_empty(
-    $$ SELECT oid::regprocedure FROM pg_proc WHERE proname ~ '^cscan_' AND proparallel = 's' $$,
+    $$ SELECT oid::regprocedure FROM pg_proc WHERE proname ~ '^cscan_' AND proparallel = 's' AND proname <> 'cscan_columns_state' $$,
     'what looks at shared memory is the leader''s');
 SELECT is_empty(
     $$ SELECT relname FROM pg_class WHERE relname ~ '^cscan_' AND relkind = 'v' AND obj_description(oid, 'pg_class') IS NULL $$,

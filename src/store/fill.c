@@ -1,0 +1,365 @@
+/*-------------------------------------------------------------------------
+ *
+ * fill.c
+ *		Build row groups: a group's values, from the heap into column runs.
+ *
+ * A heap block is stored only if, under one lock of its page, the page says
+ * that all of it is visible to all, the visibility map says so, too, and no
+ * line pointer is dead.  Then its tuples are what everybody sees who reads it
+ * now, and whoever changes it later marks it.  All others are stale from the
+ * beginning.
+ *
+ * How many blocks a group has is found out after it has been published as
+ * being built.  A row that comes to a block behind these is none of the
+ * entry's business.
+ *
+ * The caller holds the heap's ShareUpdateExclusiveLock, or is the one that
+ * creates the index.  Outside of VACUUM he has a registered snapshot, so that
+ * values may be fetched from the TOAST table.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "store.h"
+
+#include "access/visibilitymap.h"
+#include "commands/progress.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "fault.h"
+
+/* In VACUUM a group must gain this share of its blocks to be built again. */
+#define GAIN_DIVISOR	16
+
+typedef struct CScanFilling
+{
+	Relation	heap;
+	Relation	index;
+	CScanFill  *fill;
+	uint32		group_blocks;
+	int			ncolumns;
+	CScanEncoding codec;
+	BufferAccessStrategy strategy;
+	Buffer		vm_buffer;
+	TupleTableSlot *slot;
+	int			last_attribute; /* the largest one that is stored */
+	CScanValues *columns;
+	CScanValues block_rows;		/* rows of each covered block */
+	uint8	   *stale;
+	MemoryContext group_context;	/* for one group */
+	MemoryContext block_context;	/* for one block */
+	CScanExtents *extents;
+} CScanFilling;
+
+/* What came of a block */
+typedef enum CScanBlockFate
+{
+	BLOCK_STORED,
+	BLOCK_STALE,
+	BLOCK_REFUSED,				/* a value is too large, or out of reach */
+	BLOCK_NO_ROOM				/* the run has got as long as it may */
+} CScanBlockFate;
+
+static bool
+is_all_visible(CScanFilling *f, BlockNumber block)
+{
+	return visibilitymap_get_status(f->heap, block, &f->vm_buffer) & VISIBILITYMAP_ALL_VISIBLE;
+}
+
+/*
+ * Count the blocks that could be stored, and those that are.  Looks at the
+ * visibility map only.
+ */
+static void
+count_blocks(CScanFilling *f, uint32 group, BlockNumber nblocks, const CScanGroup *old, uint32 *could, uint32 *are)
+{
+	BlockNumber first = group * f->group_blocks;
+
+	*could = *are = 0;
+	for (uint32 i = 0; i < f->group_blocks && first + i < nblocks; i++)
+	{
+		if (is_all_visible(f, first + i))
+			++*could;
+		if (i < old->serving.covered && !cscan_is_stale(old->stale, i))
+			++*are;
+	}
+}
+
+/* Add a page's tuples to the columns. */
+static CScanBlockFate
+add_tuples(CScanFilling *f, Buffer buffer, Page page, BlockNumber block, const OffsetNumber *offsets, int n)
+{
+	HeapTupleData tuple;
+	CScanBlockFate fate = BLOCK_STORED;
+
+	tuple.t_tableOid = RelationGetRelid(f->heap);
+	for (int i = 0; i < n && fate == BLOCK_STORED; i++)
+	{
+		ItemId		lp = PageGetItemId(page, offsets[i]);
+
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
+		tuple.t_len = ItemIdGetLength(lp);
+		ItemPointerSet(&tuple.t_self, block, offsets[i]);
+		ExecStoreBufferHeapTuple(&tuple, f->slot, buffer);
+		slot_getsomeattrs(f->slot, f->last_attribute);
+		for (int column = 0; column < f->ncolumns && fate == BLOCK_STORED; column++)
+		{
+			int			attribute = f->index->rd_index->indkey.values[column] - 1;
+			Datum		value = f->slot->tts_values[attribute];
+			bool		isnull = f->slot->tts_isnull[attribute];
+			CScanValues *values = &f->columns[column];
+
+			if (!isnull &&
+				((f->fill->in_vacuum && cscan_values_is_external(values, value)) ||
+				 cscan_values_too_large(values, value)))
+				fate = BLOCK_REFUSED;
+			else
+				cscan_values_add(values, value, isnull);
+			if (values->nbytes > CSCAN_STORE_MAX_STRINGS)
+				fate = BLOCK_NO_ROOM;
+		}
+	}
+	ExecClearTuple(f->slot);
+	return fate;
+}
+
+/* Store a block's rows, or none of them. */
+static CScanBlockFate
+add_block(CScanFilling *f, BlockNumber block, uint32 *max_offset)
+{
+	uint32		before = f->columns[0].n;
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+	OffsetNumber last;
+	int			n = 0;
+	Buffer		buffer;
+	Page		page;
+	CScanBlockFate fate;
+	MemoryContext old;
+
+	if (!is_all_visible(f, block))
+		return BLOCK_STALE;
+	buffer = ReadBufferExtended(f->heap, MAIN_FORKNUM, block, RBM_NORMAL, f->strategy);
+	visibilitymap_pin(f->heap, block, &f->vm_buffer);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	last = PageGetMaxOffsetNumber(page);
+	fate = PageIsAllVisible(page) && is_all_visible(f, block) ? BLOCK_STORED : BLOCK_STALE;
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last && fate == BLOCK_STORED; offset++)
+	{
+		ItemId		lp = PageGetItemId(page, offset);
+
+		if (ItemIdIsDead(lp))
+			fate = BLOCK_STALE;
+		else if (ItemIdIsNormal(lp))
+			offsets[n++] = offset;
+	}
+	/* The pin keeps the tuples where they are. */
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+
+	if (fate == BLOCK_STORED && before + n > CSCAN_COLUMN_MAX_VALUES)
+		fate = BLOCK_NO_ROOM;
+	if (fate == BLOCK_STORED)
+	{
+		old = MemoryContextSwitchTo(f->block_context);
+		fate = add_tuples(f, buffer, page, block, offsets, n);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(f->block_context);
+	}
+	ReleaseBuffer(buffer);
+
+	if (fate == BLOCK_STORED)
+		*max_offset = Max(*max_offset, last);
+	else
+	{
+		for (int column = 0; column < f->ncolumns; column++)
+			cscan_values_truncate(&f->columns[column], before);
+	}
+	return fate;
+}
+
+/* Encode a run; returns its bytes. */
+static char *
+encode_run(CScanFilling *f, CScanValues *values, CScanStoredRun *run)
+{
+	CScanColumnInput input;
+	CScanColumnPlan plan;
+	char	   *memory;
+	char	   *bytes;
+
+	cscan_values_input(values, f->codec, &input);
+	memory = palloc_extended(Max(cscan_column_memory(&input), 8), MCXT_ALLOC_HUGE);
+	cscan_column_plan(&plan, &input, memory);
+	bytes = palloc_extended(plan.size, MCXT_ALLOC_HUGE);
+	cscan_column_write(&plan, bytes);
+
+	memset(run, 0, sizeof(CScanStoredRun));
+	run->size = plan.size;
+	run->nnulls = values->nnulls;
+	run->storage = values->storage;
+	run->scale = values->scale;
+	run->ordered = values->ordered && input.kind == CSCAN_COLUMN_INTEGERS;
+	run->minimum = plan.header.minimum;
+	run->maximum = plan.header.maximum;
+	pfree(memory);
+	return bytes;
+}
+
+/* Read the group's blocks. */
+static void
+collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry *entry)
+{
+	uint32		covered;
+
+	for (int column = 0; column < f->ncolumns; column++)
+		cscan_values_reset(&f->columns[column]);
+	cscan_values_reset(&f->block_rows);
+	memset(f->stale, 0, CSCAN_STORE_BITMAP_BYTES(f->group_blocks));
+	for (covered = 0; covered < f->group_blocks && first + covered < nblocks; covered++)
+	{
+		uint32		before = f->columns[0].n;
+		CScanBlockFate fate;
+
+		if (f->fill->in_vacuum)
+			cscan_vacuum_delay_point();
+		else
+			CHECK_FOR_INTERRUPTS();
+		fate = add_block(f, first + covered, &entry->max_offset);
+		if (fate == BLOCK_NO_ROOM)
+			break;
+		if (fate != BLOCK_STORED)
+			cscan_set_stale(f->stale, covered);
+		if (fate == BLOCK_REFUSED)
+			entry->refused++;
+		cscan_values_add(&f->block_rows, Int32GetDatum((int32) (f->columns[0].n - before)), false);
+	}
+	entry->covered = covered;
+	entry->nrows = f->columns[0].n;
+}
+
+static void
+build_group(CScanFilling *f, uint32 group, const CScanGroup *old)
+{
+	BlockNumber first = group * f->group_blocks;
+	int			nruns = f->ncolumns + 1;
+	CScanStoredRun *runs;
+	CScanEntry	entry = {0};
+	BlockNumber directory;
+	char	  **bytes;
+	MemoryContext caller;
+
+	entry.generation = cscan_store_begin_group(f->index, f->extents, group, &directory);
+	CSCAN_FAULT(CSCAN_FAULT_STORE_BEGUN);
+	collect_rows(f, first, RelationGetNumberOfBlocks(f->heap), &entry);
+	entry.in_vacuum = f->fill->in_vacuum;
+
+	caller = MemoryContextSwitchTo(f->group_context);
+	runs = palloc(nruns * sizeof(CScanStoredRun));
+	bytes = palloc(nruns * sizeof(char *));
+	memset(runs, 0, nruns * sizeof(CScanStoredRun));
+	/* If nothing was stored, the entry says so, and that is all. */
+	for (int i = 0; i < nruns && entry.nrows > 0; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		bytes[i] = encode_run(f, i < f->ncolumns ? &f->columns[i] : &f->block_rows, &runs[i]);
+		runs[i].page = entry.npages;
+		entry.npages += (runs[i].size + CSCAN_STORE_PAGE_BYTES - 1) / CSCAN_STORE_PAGE_BYTES;
+	}
+	MemoryContextSwitchTo(caller);
+
+	if (entry.npages > 0)
+		entry.first = cscan_extents_allocate(f->extents, entry.npages);
+	for (int i = 0; i < nruns && entry.npages > 0; i++)
+		cscan_store_write_pages(f->index, entry.generation, entry.first, runs[i].page, bytes[i], runs[i].size);
+	CSCAN_FAULT(CSCAN_FAULT_STORE_WRITTEN);
+	entry.built = GetCurrentTimestamp();
+	cscan_store_publish_group(f->index, directory, &entry, runs, f->stale);
+	CSCAN_FAULT(CSCAN_FAULT_STORE_PUBLISHED);
+	if (old->serving.generation != 0)
+		cscan_extents_free(f->extents, old->serving.first, old->serving.npages);
+	f->fill->groups++;
+	f->fill->rows += entry.nrows;
+	MemoryContextReset(f->group_context);
+}
+
+static void
+begin_filling(CScanFilling *f, Relation heap, Relation index, CScanFill *fill)
+{
+	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+	const CScanStoreOptions *options = (const CScanStoreOptions *) index->rd_options;
+
+	cscan_store_read_meta(index, meta);
+	memset(f, 0, sizeof(CScanFilling));
+	f->heap = heap;
+	f->index = index;
+	f->fill = fill;
+	f->group_blocks = meta->group_blocks;
+	f->ncolumns = RelationGetNumberOfAttributes(index);
+	f->codec = options ? (CScanEncoding) options->compression : cscan_store_default_codec();
+	f->strategy = GetAccessStrategy(BAS_BULKREAD);
+	f->vm_buffer = InvalidBuffer;
+	f->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsBufferHeapTuple);
+	f->columns = palloc(f->ncolumns * sizeof(CScanValues));
+	for (int column = 0; column < f->ncolumns; column++)
+	{
+		int			attribute = index->rd_index->indkey.values[column];
+
+		f->last_attribute = Max(f->last_attribute, attribute);
+		cscan_values_init(&f->columns[column], TupleDescAttr(RelationGetDescr(heap), attribute - 1), CurrentMemoryContext);
+	}
+	cscan_values_init(&f->block_rows, NULL, CurrentMemoryContext);
+	f->stale = palloc(CSCAN_STORE_BITMAP_BYTES(f->group_blocks));
+	f->group_context = AllocSetContextCreate(CurrentMemoryContext, "cscan row group", ALLOCSET_DEFAULT_SIZES);
+	f->block_context = AllocSetContextCreate(CurrentMemoryContext, "cscan block", ALLOCSET_DEFAULT_SIZES);
+	f->extents = cscan_extents_find(index);
+	pfree(meta);
+}
+
+static void
+end_filling(CScanFilling *f)
+{
+	ExecDropSingleTupleTableSlot(f->slot);
+	if (BufferIsValid(f->vm_buffer))
+		ReleaseBuffer(f->vm_buffer);
+	FreeAccessStrategy(f->strategy);
+}
+
+void
+cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
+{
+	CScanFilling f;
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	uint32		ngroups;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "cscan column store", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+
+	begin_filling(&f, heap, index, fill);
+	ngroups = nblocks / f.group_blocks;
+	if (!fill->whole_groups && nblocks % f.group_blocks != 0)
+		ngroups++;
+	ngroups = Min(ngroups, cscan_store_max_groups());
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, CSCAN_PHASE_FILLING);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, nblocks);
+	for (uint32 group = 0; group < ngroups; group++)
+	{
+		CScanGroup	old;
+		uint32		could;
+		uint32		are;
+		uint32		least;
+
+		CHECK_FOR_INTERRUPTS();
+		cscan_store_read_group(index, group, &old);
+		count_blocks(&f, group, nblocks, &old, &could, &are);
+		if (!old.serving.in_vacuum || fill->in_vacuum)
+			are += old.serving.refused;
+		least = fill->in_vacuum && old.serving.generation != 0 ? f.group_blocks / GAIN_DIVISOR : 1;
+		if (could >= are + least)
+			build_group(&f, group, &old);
+		cscan_store_free_group(&old);
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+									 Min(nblocks, (BlockNumber) (group + 1) * f.group_blocks));
+	}
+	end_filling(&f);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+}

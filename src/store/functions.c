@@ -1,0 +1,464 @@
+/*-------------------------------------------------------------------------
+ *
+ * functions.c
+ *		The functions that users call for an index of columns.
+ *
+ *		cscan_columns_fill(index)		build what can be built now
+ *		cscan_columns_verify(index)		compare it with its table
+ *		cscan_columns_state(index)		a row of the view cscan_columns_status
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "store.h"
+
+#include "access/genam.h"
+#include "access/visibilitymap.h"
+#include "access/xlog.h"
+#include "catalog/index.h"
+#include "common/hashfn.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+PG_FUNCTION_INFO_V1(cscan_columns_fill);
+PG_FUNCTION_INFO_V1(cscan_columns_verify);
+PG_FUNCTION_INFO_V1(cscan_columns_state);
+
+#define STATE_COLUMNS	10
+
+/* Open an index of columns and its table, the table first as everybody does. */
+static Relation
+open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool owner_only, Relation *heap)
+{
+	Oid			heapid = IndexGetRelation(indexid, true);
+	Relation	index;
+
+	/* Look at privileges before anything is locked. */
+	if (OidIsValid(heapid) && owner_only && !cscan_may_maintain(heapid))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(heapid));
+	if (OidIsValid(heapid))
+		*heap = table_open(heapid, heap_lock);
+	index = index_open(indexid, index_lock);	/* an error if it is none */
+	if (!cscan_store_is_index(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is no index of access method \"cscan_columns\"", RelationGetRelationName(index)),
+				 index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
+				 errhint("Name the index of a partition: pg_partition_tree() lists them.") : 0));
+	if (heapid != IndexGetRelation(indexid, false))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index))));
+	return index;
+}
+
+Datum
+cscan_columns_fill(PG_FUNCTION_ARGS)
+{
+	Oid			indexid = PG_GETARG_OID(0);
+	Relation	heap;
+	Relation	index;
+	CScanFill	fill = {0};
+
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("Row groups are built on the primary server.")));
+	index = open_index(indexid, ShareUpdateExclusiveLock, ShareUpdateExclusiveLock, true, &heap);
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+				 errhint("REINDEX it.")));
+	cscan_fill_index(heap, index, &fill);
+	index_close(index, ShareUpdateExclusiveLock);
+	table_close(heap, ShareUpdateExclusiveLock);
+	PG_RETURN_INT64(fill.groups);
+}
+
+/* A column of a group, while it is compared with the heap */
+typedef struct CScanDecoded
+{
+	CScanColumnRun run;
+	Form_pg_attribute attribute;
+	const CScanStoredRun *stored;
+	uint32		vector;			/* that is decoded, or UINT32_MAX */
+	uint64		nulls[CSCAN_NULL_WORDS];
+	int64		integers[CSCAN_VECTOR];
+	const uint8 *strings[CSCAN_VECTOR];
+	uint32		lengths[CSCAN_VECTOR];
+} CScanDecoded;
+
+typedef struct CScanVerifying
+{
+	Relation	heap;
+	Relation	index;
+	CScanGroup	group;
+	uint32		number;			/* of the group */
+	CScanDecoded *columns;		/* the last one has the rows of each block */
+	TupleTableSlot *slot;
+	int			last_attribute;
+	ReturnSetInfo *result;
+	Buffer		vm_buffer;
+} CScanVerifying;
+
+static void
+decode(CScanVerifying *v, int column, uint32 row)
+{
+	CScanDecoded *d = &v->columns[column];
+	CScanDamage damage;
+	bool		ok;
+
+	if (d->vector == row / CSCAN_VECTOR)
+		return;
+	d->vector = row / CSCAN_VECTOR;
+	cscan_column_nulls(&d->run, d->vector, d->nulls);
+	if (d->run.header.kind == CSCAN_COLUMN_INTEGERS)
+		ok = cscan_column_integers(&d->run, d->vector, d->integers, &damage);
+	else
+		ok = cscan_column_strings(&d->run, d->vector, d->strings, d->lengths, &damage);
+	if (!ok)
+		cscan_store_report_damage(v->index, &v->group.serving, d->stored, column, &damage);
+}
+
+static Datum
+decoded_value(CScanVerifying *v, int column, uint32 row, bool *isnull)
+{
+	CScanDecoded *d = &v->columns[column];
+	uint32		i = row % CSCAN_VECTOR;
+
+	decode(v, column, row);
+	*isnull = cscan_is_null(d->nulls, i);
+	if (*isnull)
+		return (Datum) 0;
+	if (d->run.header.kind == CSCAN_COLUMN_INTEGERS)
+		return cscan_values_datum_of_integer(d->attribute, d->stored->storage, d->stored->scale, d->integers[i]);
+	return cscan_values_datum_of_string(d->stored->storage, d->strings[i], d->lengths[i]);
+}
+
+static void
+report_problem(CScanVerifying *v, BlockNumber block, const char *problem)
+{
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+
+	values[0] = Int64GetDatum(block);
+	values[1] = CStringGetTextDatum(problem);
+	tuplestore_putvalues(v->result->setResult, v->result->setDesc, values, nulls);
+}
+
+/* Whether the bit of a block has been set since the group was read. */
+static bool
+is_stale_now(CScanVerifying *v, uint32 i)
+{
+	CScanGroup	now;
+	bool		stale = true;
+
+	if (cscan_store_read_group(v->index, v->number, &now))
+		stale = now.serving.generation != v->group.serving.generation || cscan_is_stale(now.stale, i);
+	cscan_store_free_group(&now);
+	return stale;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	uint64		number_a = *(const uint64 *) a;
+	uint64		number_b = *(const uint64 *) b;
+
+	return (number_a > number_b) - (number_a < number_b);
+}
+
+/* A hash of a row's columns, to compare rows in any order. */
+static uint64
+hash_row(CScanVerifying *v, uint64 hash, int column, Datum value, bool isnull)
+{
+	Form_pg_attribute attribute = v->columns[column].attribute;
+
+	return hash_combine64(hash, isnull ? 0 :
+						  1 + (uint64) datum_image_hash(value, attribute->attbyval, attribute->attlen));
+}
+
+/*
+ * Compare a page that is all-visible with its rows in the runs.  Heap-only
+ * updates of other columns move rows, so they are compared in any order.
+ */
+static const char *
+compare_page(CScanVerifying *v, BlockNumber block, uint32 row, uint32 nrows)
+{
+	int			ncolumns = RelationGetNumberOfAttributes(v->index);
+	Buffer		buffer = ReadBufferExtended(v->heap, MAIN_FORKNUM, block, RBM_NORMAL, NULL);
+	Page		page = BufferGetPage(buffer);
+	uint64	   *stored = palloc0(nrows * sizeof(uint64) + 1);
+	uint64	   *seen = palloc0(MaxHeapTuplesPerPage * sizeof(uint64));
+	HeapTupleData tuple;
+	uint32		n = 0;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!PageIsAllVisible(page))
+	{
+		UnlockReleaseBuffer(buffer);
+		return NULL;
+	}
+	/* The pin keeps the tuples where they are. */
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	tuple.t_tableOid = RelationGetRelid(v->heap);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= PageGetMaxOffsetNumber(page); offset++)
+	{
+		ItemId		lp = PageGetItemId(page, offset);
+
+		if (!ItemIdIsNormal(lp))
+			continue;
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
+		tuple.t_len = ItemIdGetLength(lp);
+		ItemPointerSet(&tuple.t_self, block, offset);
+		ExecStoreBufferHeapTuple(&tuple, v->slot, buffer);
+		slot_getsomeattrs(v->slot, v->last_attribute);
+		for (int column = 0; column < ncolumns; column++)
+		{
+			int			attribute = v->index->rd_index->indkey.values[column] - 1;
+
+			seen[n] = hash_row(v, seen[n], column, v->slot->tts_values[attribute], v->slot->tts_isnull[attribute]);
+		}
+		n++;
+	}
+	ExecClearTuple(v->slot);
+	ReleaseBuffer(buffer);
+	if (n != nrows)
+		return psprintf("the table has %u rows, and %u are stored", n, nrows);
+
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		for (int column = 0; column < ncolumns; column++)
+		{
+			bool		isnull;
+			Datum		value = decoded_value(v, column, row + i, &isnull);
+
+			stored[i] = hash_row(v, stored[i], column, value, isnull);
+		}
+	}
+	qsort(stored, nrows, sizeof(uint64), by_number);
+	qsort(seen, nrows, sizeof(uint64), by_number);
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		if (stored[i] != seen[i])
+			return "rows of the table have other values than those that are stored";
+	}
+	return NULL;
+}
+
+/* Read all runs of the group; false if it has been built again meanwhile. */
+static bool
+read_runs(CScanVerifying *v)
+{
+	int			nruns = RelationGetNumberOfAttributes(v->index) + 1;
+
+	for (int i = 0; i < nruns; i++)
+	{
+		CScanDecoded *d = &v->columns[i];
+		char	   *bytes = palloc_extended(Max(v->group.runs[i].size, 1), MCXT_ALLOC_HUGE);
+
+		if (!cscan_store_read_run(v->index, &v->group.serving, &v->group.runs[i], NULL, bytes))
+			return false;
+		cscan_store_open_run(v->index, &v->group.serving, &v->group.runs[i], i, bytes, &d->run);
+		d->stored = &v->group.runs[i];
+		d->vector = UINT32_MAX;
+		d->attribute = i < nruns - 1 ?
+			TupleDescAttr(RelationGetDescr(v->heap), v->index->rd_index->indkey.values[i] - 1) : NULL;
+	}
+	return true;
+}
+
+/*
+ * A reader reads the visibility map first, and then the entry.  We do that,
+ * too: what changes in between is marked.
+ */
+static void
+verify_group(CScanVerifying *v, uint32 group_blocks)
+{
+	BlockNumber first = v->number * group_blocks;
+	BlockNumber nblocks = RelationGetNumberOfBlocks(v->heap);
+	int			block_rows = RelationGetNumberOfAttributes(v->index);
+	uint8	   *visible = palloc0(CSCAN_STORE_BITMAP_BYTES(group_blocks));
+	uint32		row = 0;
+
+	for (uint32 i = 0; i < group_blocks && first + i < nblocks; i++)
+	{
+		if (visibilitymap_get_status(v->heap, first + i, &v->vm_buffer) & VISIBILITYMAP_ALL_VISIBLE)
+			cscan_set_stale(visible, i);
+	}
+	if (!cscan_store_read_group(v->index, v->number, &v->group) ||
+		v->group.serving.nrows == 0 || !read_runs(v))
+		return;
+	for (uint32 i = 0; i < v->group.serving.covered; i++)
+	{
+		uint32		nrows;
+		const char *problem = NULL;
+
+		CHECK_FOR_INTERRUPTS();
+		decode(v, block_rows, i);
+		nrows = (uint32) v->columns[block_rows].integers[i % CSCAN_VECTOR];
+		if (nrows > v->group.serving.nrows - row)
+			problem = "the rows of its blocks are more than those of the group";
+		else if (!cscan_is_stale(v->group.stale, i) && cscan_is_stale(visible, i))
+			problem = compare_page(v, first + i, row, nrows);
+		if (problem != NULL && !is_stale_now(v, i))
+			report_problem(v, first + i, problem);
+		if (nrows > v->group.serving.nrows - row)
+			return;
+		row += nrows;
+	}
+	if (row != v->group.serving.nrows)
+		report_problem(v, first, "the rows of its blocks are fewer than those of the group");
+}
+
+Datum
+cscan_columns_verify(PG_FUNCTION_ARGS)
+{
+	CScanVerifying v = {0};
+	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "cscan verify", ALLOCSET_DEFAULT_SIZES);
+	LOCKMODE	lock = RecoveryInProgress() ? AccessShareLock : ShareUpdateExclusiveLock;
+
+	InitMaterializedSRF(fcinfo, 0);
+	v.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	/* VACUUM must not set a block's bit of the map again in mid-comparison. */
+	v.index = open_index(PG_GETARG_OID(0), lock, AccessShareLock, true, &v.heap);
+	v.slot = MakeSingleTupleTableSlot(RelationGetDescr(v.heap), &TTSOpsBufferHeapTuple);
+	v.vm_buffer = InvalidBuffer;
+	v.columns = palloc((RelationGetNumberOfAttributes(v.index) + 1) * sizeof(CScanDecoded));
+	for (int i = 0; i < RelationGetNumberOfAttributes(v.index); i++)
+		v.last_attribute = Max(v.last_attribute, v.index->rd_index->indkey.values[i]);
+	cscan_store_read_meta(v.index, meta);
+	for (v.number = 0; v.number < meta->ngroups; v.number++)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(context);
+
+		CHECK_FOR_INTERRUPTS();
+		verify_group(&v, meta->group_blocks);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
+	}
+	if (BufferIsValid(v.vm_buffer))
+		ReleaseBuffer(v.vm_buffer);
+	ExecDropSingleTupleTableSlot(v.slot);
+	index_close(v.index, AccessShareLock);
+	table_close(v.heap, lock);
+	return (Datum) 0;
+}
+
+/* Blocks that the index could cover, those that it does cover, and the like. */
+typedef struct CScanStoreState
+{
+	int64		blocks;			/* of the table */
+	int64		all_visible;
+	int64		covered;		/* not stale; a scan can have them from column runs */
+	int64		stale;
+	int64		groups;
+	int64		refused;
+	int64		rows;
+	int64		pages;			/* of the index */
+	int64		used;			/* of these, referred to */
+	TimestampTz built;			/* latest, 0: never */
+} CScanStoreState;
+
+static void
+get_state(Relation heap, Relation index, CScanStoreState *state)
+{
+	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+	Buffer		vm_buffer = InvalidBuffer;
+
+	cscan_store_read_meta(index, meta);
+	memset(state, 0, sizeof(CScanStoreState));
+	state->blocks = RelationGetNumberOfBlocks(heap);
+	state->pages = RelationGetNumberOfBlocks(index);
+	state->used = 1;
+	for (size_t i = 0; i < CSCAN_STORE_MAPS; i++)
+		state->used += meta->maps[i] != 0;
+	for (uint32 number = 0; number < meta->ngroups; number++)
+	{
+		CScanGroup	group;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!cscan_store_read_group(index, number, &group))
+			continue;
+		state->used += 1 + group.serving.npages;
+		state->groups += group.serving.nrows > 0;
+		state->refused += group.serving.refused;
+		state->built = Max(state->built, group.serving.built);
+		state->rows += group.serving.nrows;
+		for (uint32 i = 0; i < group.serving.covered; i++)
+		{
+			if (cscan_is_stale(group.stale, i))
+				state->stale++;
+			else if (visibilitymap_get_status(heap, number * meta->group_blocks + i, &vm_buffer) & VISIBILITYMAP_ALL_VISIBLE)
+				state->covered++;
+		}
+		cscan_store_free_group(&group);
+	}
+	if (BufferIsValid(vm_buffer))
+		ReleaseBuffer(vm_buffer);
+	pfree(meta);
+}
+
+/* Why no more blocks are covered, or NULL. */
+static const char *
+why_not_more(Relation index, const CScanStoreState *state)
+{
+	if (!index->rd_index->indisvalid)
+		return "the index is not valid: REINDEX it";
+	if (state->blocks == 0)
+		return "the table is empty";
+	if (state->all_visible == 0)
+		return "no block of the table is all-visible: VACUUM it";
+	if (state->covered >= state->all_visible)
+		return state->all_visible == state->blocks ? NULL :
+			"the other blocks are not all-visible: VACUUM the table";
+	if (state->covered + state->refused >= state->all_visible)
+		return "the other blocks have values that are too long, or that VACUUM could not read";
+	return "blocks have become all-visible since: cscan_columns_fill() stores them";
+}
+
+Datum
+cscan_columns_state(PG_FUNCTION_ARGS)
+{
+	Relation	heap;
+	Relation	index = open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock, false, &heap);
+	CScanStoreState state;
+	BlockNumber all_visible;
+	const char *reason;
+	TupleDesc	desc;
+	Datum		values[STATE_COLUMNS];
+	bool		nulls[STATE_COLUMNS] = {0};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	get_state(heap, index, &state);
+	visibilitymap_count(heap, &all_visible, NULL);
+	state.all_visible = all_visible;
+	reason = why_not_more(index, &state);
+	values[0] = Int64GetDatum(state.blocks);
+	values[1] = Int64GetDatum(state.all_visible);
+	values[2] = Int64GetDatum(state.covered);
+	values[3] = Int64GetDatum(state.stale);
+	values[4] = Int64GetDatum(state.groups);
+	values[5] = Int64GetDatum(state.rows);
+	values[6] = Int64GetDatum(state.pages);
+	values[7] = Int64GetDatum(state.pages - Min(state.used, state.pages));
+	values[8] = TimestampTzGetDatum(state.built);
+	nulls[8] = state.built == 0;
+	nulls[9] = reason == NULL;
+	if (reason)
+		values[9] = CStringGetTextDatum(reason);
+	index_close(index, AccessShareLock);
+	table_close(heap, AccessShareLock);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}

@@ -1,0 +1,114 @@
+/*-------------------------------------------------------------------------
+ *
+ * vacuum.c
+ *		What VACUUM does to a column store.
+ *
+ * VACUUM asks which of the index's tuples go.  The TIDs of stored rows cannot
+ * tell: pruning may have moved a row's root elsewhere.  But VACUUM knows each
+ * root that dies, its offset is at most the largest one that was ever in the
+ * entry, and its block is not all-visible.  So for each such block that is
+ * not stale yet all these offsets are asked for.  A block of which one goes
+ * becomes stale; more than necessary do no harm.
+ *
+ * Afterwards blocks have become all-visible.  So groups that are whole and
+ * gain enough are built.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "store.h"
+
+#include "access/visibilitymap.h"
+
+static bool
+any_goes(BlockNumber block, uint32 max_offset, IndexBulkDeleteCallback callback, void *state)
+{
+	for (uint32 offset = FirstOffsetNumber; offset <= max_offset; offset++)
+	{
+		ItemPointerData tid;
+
+		ItemPointerSet(&tid, block, offset);
+		if (callback(&tid, state))
+			return true;
+	}
+	return false;
+}
+
+IndexBulkDeleteResult *
+cscan_store_bulkdelete(IndexVacuumInfo *info, Relation heap, IndexBulkDeleteResult *stats,
+					   IndexBulkDeleteCallback callback, void *state)
+{
+	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+	Buffer		vm_buffer = InvalidBuffer;
+	uint8	   *gone;
+
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	cscan_store_read_meta(info->index, meta);
+	gone = palloc(CSCAN_STORE_BITMAP_BYTES(meta->group_blocks));
+	for (uint32 group = 0; group < meta->ngroups; group++)
+	{
+		BlockNumber first = group * meta->group_blocks;
+		CScanGroup	copy;
+		bool		any = false;
+
+		cscan_vacuum_delay_point();
+		if (!cscan_store_read_group(info->index, group, &copy))
+			continue;
+		memset(gone, 0, CSCAN_STORE_BITMAP_BYTES(meta->group_blocks));
+		for (uint32 i = 0; i < copy.serving.covered; i++)
+		{
+			if (cscan_is_stale(copy.stale, i) ||
+				(visibilitymap_get_status(heap, first + i, &vm_buffer) & VISIBILITYMAP_ALL_VISIBLE))
+				continue;
+			if (any_goes(first + i, copy.serving.max_offset, callback, state))
+			{
+				cscan_set_stale(gone, i);
+				any = true;
+			}
+		}
+		if (any)
+			cscan_store_mark_all_stale(info->index, copy.block, gone);
+		cscan_store_free_group(&copy);
+	}
+	if (BufferIsValid(vm_buffer))
+		ReleaseBuffer(vm_buffer);
+	pfree(gone);
+	pfree(meta);
+	return stats;
+}
+
+/* The numbers that VACUUM reports and pg_class gets. */
+static void
+count_rows(Relation index, IndexBulkDeleteResult *stats)
+{
+	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+
+	cscan_store_read_meta(index, meta);
+	stats->num_pages = RelationGetNumberOfBlocks(index);
+	stats->num_index_tuples = 0;
+	stats->estimated_count = true;
+	for (uint32 group = 0; group < meta->ngroups; group++)
+	{
+		CScanGroup	copy;
+
+		if (cscan_store_read_group(index, group, &copy))
+			stats->num_index_tuples += copy.serving.nrows;
+		cscan_store_free_group(&copy);
+	}
+	pfree(meta);
+}
+
+IndexBulkDeleteResult *
+cscan_store_vacuumcleanup(IndexVacuumInfo *info, Relation heap, IndexBulkDeleteResult *stats)
+{
+	CScanFill	fill = {.in_vacuum = true, .whole_groups = true};
+
+	if (info->analyze_only)
+		return stats;
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	if (info->index->rd_index->indisvalid)
+		cscan_fill_index(heap, info->index, &fill);
+	count_rows(info->index, stats);
+	return stats;
+}
