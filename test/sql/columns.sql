@@ -1,6 +1,11 @@
 -- An index of columns stores what everybody sees, and forgets a block when that changes.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set helpers :abs_srcdir '/sql/helpers.psql'
 CREATE SCHEMA columns;
 SET search_path = columns, public;
+\set ECHO none
+\i :helpers
+\set ECHO all
 -- What is covered, stale and wrong
 CREATE FUNCTION state(index regclass, OUT blocks bigint, OUT covered bigint, OUT stale bigint, OUT groups bigint, OUT wrong bigint)
 LANGUAGE sql AS $$
