@@ -101,7 +101,7 @@ GRANT SELECT ON cscan_scans, cscan_chunks, cscan_relations, cscan_stat, cscan_st
 CREATE FUNCTION cscan_columns_handler(internal)
 RETURNS index_am_handler
 AS 'MODULE_PATHNAME', 'cscan_columns_handler'
-LANGUAGE C STRICT;
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION cscan_columns_handler(internal) IS 'the access method cscan_columns';
 
 CREATE ACCESS METHOD cscan_columns TYPE INDEX HANDLER cscan_columns_handler;
@@ -116,19 +116,17 @@ AS 'MODULE_PATHNAME', 'cscan_columns_fill'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION cscan_columns_fill(regclass) IS 'stores what an index of columns can store now; returns how many row groups were built';
 
-CREATE FUNCTION cscan_columns_verify(index regclass, OUT block bigint, OUT problem text)
-RETURNS SETOF record
+CREATE FUNCTION cscan_columns_verify(index regclass)
+RETURNS TABLE (block bigint, problem text)
 AS 'MODULE_PATHNAME', 'cscan_columns_verify'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION cscan_columns_verify(regclass) IS 'blocks of the table whose rows an index of columns has otherwise';
 
-CREATE FUNCTION cscan_columns_state(
-	index regclass, OUT blocks bigint, OUT all_visible bigint, OUT covered bigint, OUT stale bigint,
-	OUT groups bigint, OUT rows bigint, OUT pages bigint, OUT unused_pages bigint,
-	OUT last_built timestamptz, OUT why_not text)
-RETURNS record
+CREATE FUNCTION cscan_columns_state(index regclass)
+RETURNS TABLE (blocks bigint, all_visible bigint, covered bigint, stale bigint, groups bigint, rows bigint,
+	pages bigint, unused_pages bigint, last_built timestamptz, why_not text)
 AS 'MODULE_PATHNAME', 'cscan_columns_state'
-LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE ROWS 1;
 COMMENT ON FUNCTION cscan_columns_state(regclass) IS 'a row of the view cscan_columns_status';
 
 CREATE VIEW cscan_columns_status AS

@@ -41,6 +41,7 @@ static const char *const places[] = {
 	[CSCAN_FAULT_LEAVE] = "leave",
 	[CSCAN_FAULT_LEFT] = "left",
 	[CSCAN_FAULT_STORE_BEGUN] = "store-begun",
+	[CSCAN_FAULT_STORE_BLOCK] = "store-block",
 	[CSCAN_FAULT_STORE_WRITTEN] = "store-written",
 	[CSCAN_FAULT_STORE_PUBLISHED] = "store-published",
 	[CSCAN_FAULT_ABM_START] = "abm-start",

@@ -45,6 +45,7 @@ typedef enum CScanFaultPlace
 
 	/* Whoever builds a row group of a column store */
 	CSCAN_FAULT_STORE_BEGUN,	/* it is published as being built */
+	CSCAN_FAULT_STORE_BLOCK,	/* a block looked all-visible, and is not locked yet */
 	CSCAN_FAULT_STORE_WRITTEN,	/* its pages are written, nothing refers to them */
 	CSCAN_FAULT_STORE_PUBLISHED,	/* it serves */
 

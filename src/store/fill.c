@@ -141,6 +141,7 @@ add_block(CScanFilling *f, BlockNumber block, uint32 *max_offset)
 		return BLOCK_STALE;
 	buffer = ReadBufferExtended(f->heap, MAIN_FORKNUM, block, RBM_NORMAL, f->strategy);
 	visibilitymap_pin(f->heap, block, &f->vm_buffer);
+	CSCAN_FAULT(CSCAN_FAULT_STORE_BLOCK);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	last = PageGetMaxOffsetNumber(page);

@@ -33,30 +33,57 @@ PG_FUNCTION_INFO_V1(cscan_columns_state);
 
 #define STATE_COLUMNS	10
 
-/* Open an index of columns and its table, the table first as everybody does. */
+/*
+ * Open an index of columns and its table, the table first as everybody does.
+ * NULL, if that is wanted, if the index has gone meanwhile.
+ */
 static Relation
-open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool owner_only, Relation *heap)
+open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool maintain, bool missing_ok, Relation *heap)
 {
 	Oid			heapid = IndexGetRelation(indexid, true);
 	Relation	index;
 
 	/* Look at privileges before anything is locked. */
-	if (OidIsValid(heapid) && owner_only && !cscan_may_maintain(heapid))
+	if (OidIsValid(heapid) && maintain && !cscan_may_maintain(heapid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(heapid));
-	if (OidIsValid(heapid))
-		*heap = table_open(heapid, heap_lock);
-	index = index_open(indexid, index_lock);	/* an error if it is none */
+	*heap = OidIsValid(heapid) ? try_relation_open(heapid, heap_lock) : NULL;
+	index = try_relation_open(indexid, index_lock);
+	if (index == NULL && missing_ok)
+	{
+		if (*heap != NULL)
+			relation_close(*heap, heap_lock);
+		return NULL;
+	}
+	if (index == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("index with OID %u does not exist", indexid)));
 	if (!cscan_store_is_index(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is no index of access method \"cscan_columns\"", RelationGetRelationName(index)),
+				 errmsg("\"%s\" is not an index of access method \"cscan_columns\"", RelationGetRelationName(index)),
 				 index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
 				 errhint("Name the index of a partition: pg_partition_tree() lists them.") : 0));
-	if (heapid != IndexGetRelation(indexid, false))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index))));
+	if (*heap == NULL)
+		elog(ERROR, "index \"%s\" has no table", RelationGetRelationName(index));
 	return index;
+}
+
+/* Whether an index has content: it has none while CREATE INDEX CONCURRENTLY begins, nor if it is unlogged on a standby. */
+static bool
+has_content(Relation index)
+{
+	return (RelationIsPermanent(index) || !RecoveryInProgress()) && RelationGetNumberOfBlocks(index) > 0;
+}
+
+static void
+require_valid(Relation index)
+{
+	if (!index->rd_index->indisvalid || !has_content(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+				 errdetail("It is being built, a build of it has failed, or it is unlogged on a standby.")));
 }
 
 Datum
@@ -72,12 +99,8 @@ cscan_columns_fill(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("recovery is in progress"),
 				 errhint("Row groups are built on the primary server.")));
-	index = open_index(indexid, ShareUpdateExclusiveLock, ShareUpdateExclusiveLock, true, &heap);
-	if (!index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-				 errhint("REINDEX it.")));
+	index = open_index(indexid, ShareUpdateExclusiveLock, ShareUpdateExclusiveLock, true, false, &heap);
+	require_valid(index);
 	cscan_fill_index(heap, index, &fill);
 	index_close(index, ShareUpdateExclusiveLock);
 	table_close(heap, ShareUpdateExclusiveLock);
@@ -331,7 +354,8 @@ cscan_columns_verify(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	v.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	/* VACUUM must not set a block's bit of the map again in mid-comparison. */
-	v.index = open_index(PG_GETARG_OID(0), lock, AccessShareLock, true, &v.heap);
+	v.index = open_index(PG_GETARG_OID(0), lock, AccessShareLock, true, false, &v.heap);
+	require_valid(v.index);
 	v.slot = MakeSingleTupleTableSlot(RelationGetDescr(v.heap), &TTSOpsBufferHeapTuple);
 	v.vm_buffer = InvalidBuffer;
 	v.columns = palloc((RelationGetNumberOfAttributes(v.index) + 1) * sizeof(CScanDecoded));
@@ -375,10 +399,15 @@ get_state(Relation heap, Relation index, CScanStoreState *state)
 {
 	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
 	Buffer		vm_buffer = InvalidBuffer;
+	BlockNumber all_visible;
 
-	cscan_store_read_meta(index, meta);
 	memset(state, 0, sizeof(CScanStoreState));
+	if (!has_content(index))
+		return;
+	cscan_store_read_meta(index, meta);
 	state->blocks = RelationGetNumberOfBlocks(heap);
+	visibilitymap_count(heap, &all_visible, NULL);
+	state->all_visible = all_visible;
 	state->pages = RelationGetNumberOfBlocks(index);
 	state->used = 1;
 	for (size_t i = 0; i < CSCAN_STORE_MAPS; i++)
@@ -414,7 +443,9 @@ static const char *
 why_not_more(Relation index, const CScanStoreState *state)
 {
 	if (!index->rd_index->indisvalid)
-		return "the index is not valid: REINDEX it";
+		return "the index is being built, or a build of it has failed: REINDEX it";
+	if (!has_content(index))
+		return "an unlogged index is empty on a standby";
 	if (state->blocks == 0)
 		return "the table is empty";
 	if (state->all_visible == 0)
@@ -431,19 +462,17 @@ Datum
 cscan_columns_state(PG_FUNCTION_ARGS)
 {
 	Relation	heap;
-	Relation	index = open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock, false, &heap);
+	Relation	index = open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock, false, true, &heap);
 	CScanStoreState state;
-	BlockNumber all_visible;
 	const char *reason;
-	TupleDesc	desc;
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Datum		values[STATE_COLUMNS];
 	bool		nulls[STATE_COLUMNS] = {0};
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
+	InitMaterializedSRF(fcinfo, 0);
+	if (index == NULL)
+		return (Datum) 0;
 	get_state(heap, index, &state);
-	visibilitymap_count(heap, &all_visible, NULL);
-	state.all_visible = all_visible;
 	reason = why_not_more(index, &state);
 	values[0] = Int64GetDatum(state.blocks);
 	values[1] = Int64GetDatum(state.all_visible);
@@ -458,7 +487,8 @@ cscan_columns_state(PG_FUNCTION_ARGS)
 	nulls[9] = reason == NULL;
 	if (reason)
 		values[9] = CStringGetTextDatum(reason);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	index_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+	return (Datum) 0;
 }

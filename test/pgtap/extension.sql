@@ -31,7 +31,8 @@ SELECT set_eq(
        ('cscan_why_not(text)', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)'),
        ('cscan_why_not()', 'TABLE(relation regclass, is_cscan boolean, reason text, family regclass)'),
        ('cscan_columns_handler(internal)', 'index_am_handler'), ('cscan_columns_fill(regclass)', 'bigint'),
-       ('cscan_columns_verify(regclass)', 'SETOF record'), ('cscan_columns_state(regclass)', 'record') $$,
+       ('cscan_columns_verify(regclass)', 'TABLE(block bigint, problem text)'),
+       ('cscan_columns_state(regclass)', 'TABLE(blocks bigint, all_visible bigint, covered bigint, stale bigint, groups bigint, rows bigint, pages bigint, unused_pages bigint, last_built timestamp with time zone, why_not text)') $$,
     'what the functions take and return');
 SELECT is_empty(
     $$ SELECT oid::regprocedure FROM pg_proc WHERE proname ~ '^cscan_' AND (provolatile <> 'v' OR prosecdef

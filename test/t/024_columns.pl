@@ -48,8 +48,10 @@ sub new_table
 new_table('');
 is(state(), sql($primary, q(SELECT pg_relation_size('t') / 8192 || '|0|0')), 'all blocks are covered');
 sql($primary, 'UPDATE t SET v = -v WHERE id = 1');
+# Room for rows that are inserted, in block 7
+sql($primary, 'DELETE FROM t WHERE id BETWEEN 800 AND 880');
 sql($primary, $vacuum);
-foreach my $place (qw(store-begun store-written))
+foreach my $place (qw(store-begun store-block store-written))
 {
 	# The building session stands still; the other one changes rows of the group, one of them twice, and one that goes.
 	my $s = session($primary, name => "a writer at $place");
@@ -60,7 +62,8 @@ foreach my $place (qw(store-begun store-written))
 	$s->query("SET cscan.debug_fault = '$place wait 1'");
 	$s->send(q(SELECT cscan_columns_fill('c')));
 	$primary->wait_for_log(qr/waits at "$place"/, $log);
-	sql($primary, 'UPDATE t SET v = v + 1 WHERE id IN (3, 500); UPDATE t SET v = v + 1 WHERE id = 3; DELETE FROM t WHERE id = 700; INSERT INTO t VALUES (3, 3, 3, 3)');
+	sql($primary, 'UPDATE t SET v = v + 1 WHERE id IN (3, 500); UPDATE t SET v = v + 1 WHERE id = 3; DELETE FROM t WHERE id = 700; UPDATE t SET w = w + 1 WHERE id = 50');
+	like(sql($primary, 'INSERT INTO t VALUES (3, 3, 3, 3) RETURNING ctid'), qr/^\([1-9],/, "$s->{name}: a row comes into the group");
 	$primary->reload;
 	is($s->result . $s->err, '1', "$s->{name}: the group is built");
 	right($s->{name});
@@ -78,7 +81,7 @@ foreach my $kind ('', 'UNLOGGED')
 	new_table($kind);
 	foreach my $action ('error', 'fatal', 'kill')
 	{
-		foreach my $place (qw(store-begun store-written store-published))
+		foreach my $place (qw(store-begun store-block store-written store-published))
 		{
 			my $name = "$kind $action at $place";
 			my $crash = $action eq 'kill';
@@ -89,7 +92,8 @@ foreach my $kind ('', 'UNLOGGED')
 			sql($primary, 'CHECKPOINT') if $place eq 'store-written';
 			my $before = state();
 			my $s = session($primary, name => $name);
-			$s->query("SET cscan.debug_fault = '$place $action 2'");
+			my $number = $place eq 'store-block' ? 100 : 2;
+			$s->query("SET cscan.debug_fault = '$place $action $number'");
 			$s->send(q(SELECT cscan_columns_fill('c')));
 			eval { $s->result; };
 			like($s->err, $crash ? qr/connection/ : qr/injected.* at "$place"/, "$name: it has come there");
@@ -141,6 +145,11 @@ foreach my $round (1 .. 3)
 	right("standby, built again $round", $standby);
 	is(state($standby), state(), "standby, round $round: as much as on the primary");
 }
+sql($primary, 'CREATE UNLOGGED TABLE u AS SELECT 1 AS i; CREATE INDEX u_columns ON u USING cscan_columns (i)');
+replayed('an unlogged table');
+is(sql($standby, q(SELECT why_not FROM cscan_columns_status WHERE index = 'u_columns'::regclass)), 'an unlogged index is empty on a standby',
+	'an unlogged index on the standby');
+like(sql_fails($standby, q(SELECT * FROM cscan_columns_verify('u_columns'))), qr/is not valid/, 'nor is it verified there');
 like(sql_fails($standby, q(SELECT cscan_columns_fill('c'))), qr/recovery is in progress/, 'a standby builds nothing');
 unlike(slurp_file($standby->logfile), qr/FATAL:  inconsistent page found/, 'each record gave the same page');
 $standby->promote;
@@ -196,6 +205,8 @@ $writer->query('BEGIN; UPDATE t SET v = v + 1 WHERE id = 11');
 my $builder = session($primary, name => 'builder');
 $builder->send('CREATE INDEX CONCURRENTLY d ON t USING cscan_columns (v)');
 ok(poll($primary, q(SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONC%' AND wait_event_type = 'Lock'), '1'), 'CREATE INDEX CONCURRENTLY waits');
+is(sql($primary, q(SELECT why_not FROM cscan_columns_status WHERE index = 'd'::regclass)),
+	'the index is being built, or a build of it has failed: REINDEX it', 'the view says so');
 $writer->query('COMMIT');
 is($builder->result . $builder->err, '', 'and goes on');
 is(sql($primary, q(SELECT covered, stale, groups FROM cscan_columns_state('d'))), '0|0|0', 'the index is empty');
