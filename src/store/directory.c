@@ -24,7 +24,8 @@ typedef struct CScanStoreCache
 	uint32		ncolumns;
 	uint32		map;			/* number of the map page that "map_block" is */
 	BlockNumber map_block;		/* 0: unknown */
-	uint32		group;			/* the group whose directory page is "directory" */
+	uint32		group;			/* the group whose directory page is
+								 * "directory" */
 	BlockNumber directory;		/* 0: unknown */
 } CScanStoreCache;
 

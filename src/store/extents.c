@@ -30,6 +30,14 @@ struct CScanExtents
 	BlockNumber end;			/* pages from here on are free, too */
 };
 
+static CScanExtent
+make_extent(BlockNumber first, BlockNumber end)
+{
+	CScanExtent extent = {first, end};
+
+	return extent;
+}
+
 static int
 by_place(const void *a, const void *b)
 {
@@ -59,14 +67,14 @@ cscan_extents_find(Relation index)
 	BlockNumber map = 0;
 
 	cscan_store_read_meta(index, meta);
-	used[n++] = (CScanExtent) {CSCAN_STORE_METAPAGE, CSCAN_STORE_METAPAGE + 1};
+	used[n++] = make_extent(CSCAN_STORE_METAPAGE, CSCAN_STORE_METAPAGE + 1);
 	for (size_t i = 0; i < CSCAN_STORE_MAPS; i++)
 	{
 		map = meta->maps[i];
 		if (map == 0)
 			continue;
 		used = add_room(used, n, &room);
-		used[n++] = (CScanExtent) {map, map + 1};
+		used[n++] = make_extent(map, map + 1);
 	}
 	for (uint32 group = 0; group < meta->ngroups; group++)
 	{
@@ -76,9 +84,9 @@ cscan_extents_find(Relation index)
 		if (!cscan_store_read_group(index, group, &copy))
 			continue;
 		used = add_room(used, n + 1, &room);
-		used[n++] = (CScanExtent) {copy.block, copy.block + 1};
+		used[n++] = make_extent(copy.block, copy.block + 1);
 		if (copy.serving.generation != 0 && copy.serving.npages > 0)
-			used[n++] = (CScanExtent) {copy.serving.first, copy.serving.first + copy.serving.npages};
+			used[n++] = make_extent(copy.serving.first, copy.serving.first + copy.serving.npages);
 		cscan_store_free_group(&copy);
 	}
 	qsort(used, n, sizeof(CScanExtent), by_place);
@@ -94,7 +102,7 @@ cscan_extents_find(Relation index)
 					 errdetail("Block %u is in use twice.", used[i].first),
 					 errhint("REINDEX it.")));
 		if (used[i].first > extents->end)
-			extents->free[extents->n++] = (CScanExtent) {extents->end, used[i].first};
+			extents->free[extents->n++] = make_extent(extents->end, used[i].first);
 		extents->end = used[i].end;
 	}
 	pfree(used);
@@ -155,7 +163,7 @@ cscan_extents_free(CScanExtents *extents, BlockNumber first, uint32 npages)
 	{
 		extents->free = add_room(extents->free, extents->n, &extents->room);
 		memmove(&extents->free[i + 1], &extents->free[i], (extents->n - i) * sizeof(CScanExtent));
-		extents->free[i] = (CScanExtent) {first, end};
+		extents->free[i] = make_extent(first, end);
 		extents->n++;
 	}
 	if (i + 1 < extents->n && extents->free[i].end == extents->free[i + 1].first)

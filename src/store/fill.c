@@ -80,9 +80,9 @@ count_blocks(CScanFilling *f, uint32 group, BlockNumber nblocks, const CScanGrou
 	for (uint32 i = 0; i < f->group_blocks && first + i < nblocks; i++)
 	{
 		if (is_all_visible(f, first + i))
-			++*could;
+			*could += 1;
 		if (i < old->serving.covered && !cscan_is_stale(old->stale, i))
-			++*are;
+			*are += 1;
 	}
 }
 

@@ -384,7 +384,8 @@ typedef struct CScanStoreState
 {
 	int64		blocks;			/* of the table */
 	int64		all_visible;
-	int64		covered;		/* not stale; a scan can have them from column runs */
+	int64		covered;		/* not stale; a scan can have them from column
+								 * runs */
 	int64		stale;
 	int64		groups;
 	int64		refused;

@@ -73,8 +73,8 @@ static bytea *
 store_reloptions(Datum reloptions, bool validate)
 {
 	static const relopt_parse_elt table[] = {
-		{.optname = "row_group_blocks", .opttype = RELOPT_TYPE_INT, .offset = offsetof(CScanStoreOptions, row_group_blocks)},
-		{.optname = "compression", .opttype = RELOPT_TYPE_ENUM, .offset = offsetof(CScanStoreOptions, compression)}
+		{.optname = "row_group_blocks",.opttype = RELOPT_TYPE_INT,.offset = offsetof(CScanStoreOptions, row_group_blocks)},
+		{.optname = "compression",.opttype = RELOPT_TYPE_ENUM,.offset = offsetof(CScanStoreOptions, compression)}
 	};
 	CScanStoreOptions *options = build_reloptions(reloptions, validate, store_options,
 												  sizeof(CScanStoreOptions), table, lengthof(table));

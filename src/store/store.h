@@ -75,10 +75,12 @@
 /* How a run's values are stored; on disk. */
 typedef enum CScanStorage
 {
-	CSCAN_STORAGE_BYVAL,		/* integers: the Datum of a type passed by value */
+	CSCAN_STORAGE_BYVAL,		/* integers: the Datum of a type passed by
+								 * value */
 	CSCAN_STORAGE_NUMERIC,		/* integers: numerics of one display scale */
 	CSCAN_STORAGE_FIXED,		/* strings: a type of fixed length */
-	CSCAN_STORAGE_VARLENA,		/* strings: a varlena's bytes without its header */
+	CSCAN_STORAGE_VARLENA,		/* strings: a varlena's bytes without its
+								 * header */
 	CSCAN_STORAGE_CSTRING		/* strings: with the byte that ends them */
 } CScanStorage;
 
@@ -102,7 +104,8 @@ typedef struct CScanEntry
 	uint32		npages;
 	uint32		covered;		/* heap blocks */
 	uint32		nrows;
-	uint32		max_offset;		/* the largest offset number in a covered block */
+	uint32		max_offset;		/* the largest offset number in a covered
+								 * block */
 	uint16		refused;		/* blocks not stored although all-visible */
 	bool		in_vacuum;		/* it was built by VACUUM, which refuses more */
 	uint8		zero;
@@ -272,7 +275,7 @@ extern bool cscan_store_read_run(Relation index, const CScanEntry *entry, const 
 extern void cscan_store_open_run(Relation index, const CScanEntry *entry, const CScanStoredRun *run, int column,
 								 char *bytes, CScanColumnRun *opened);
 pg_noreturn extern void cscan_store_report_damage(Relation index, const CScanEntry *entry, const CScanStoredRun *run,
-									  int column, const CScanDamage *damage);
+												  int column, const CScanDamage *damage);
 
 /* ---------- values.c ---------- */
 
@@ -328,7 +331,8 @@ extern Datum cscan_values_datum_of_string(CScanStorage storage, const uint8 *byt
 
 typedef struct CScanFill
 {
-	bool		in_vacuum;		/* no detoasting, and no group that gains little */
+	bool		in_vacuum;		/* no detoasting, and no group that gains
+								 * little */
 	bool		whole_groups;	/* leave the last group alone while it grows */
 	uint32		groups;			/* result: groups that were built */
 	uint64		rows;			/* result: rows in them */

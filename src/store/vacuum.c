@@ -101,7 +101,7 @@ count_rows(Relation index, IndexBulkDeleteResult *stats)
 IndexBulkDeleteResult *
 cscan_store_vacuumcleanup(IndexVacuumInfo *info, Relation heap, IndexBulkDeleteResult *stats)
 {
-	CScanFill	fill = {.in_vacuum = true, .whole_groups = true};
+	CScanFill	fill = {.in_vacuum = true,.whole_groups = true};
 
 	if (info->analyze_only)
 		return stats;

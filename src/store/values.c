@@ -32,7 +32,8 @@
 #define NUMERIC_SHORT_SIGN		0x0040	/* of the weight */
 #define NUMERIC_BASE			10000
 #define NUMERIC_MAX_INTEGER_SCALE	18
-#define NUMERIC_MAX_DIGITS		11	/* of a scaled integer: 5 before the point, 5 behind it, and 1 */
+#define NUMERIC_MAX_DIGITS		11	/* of a scaled integer: 5 before the
+									 * point, 5 behind it, and 1 */
 #define NUMERIC_MAX_BYTES		((NUMERIC_MAX_DIGITS + 1) * sizeof(int16))
 
 static const int64 power_of_10[] = {
@@ -78,7 +79,8 @@ numeric_to_integer(const char *bytes, uint32 length, int *scale, int64 *integer)
 	if ((header & NUMERIC_SPECIAL) == NUMERIC_SPECIAL)
 		return false;			/* NaN, infinity */
 	if (!(header & NUMERIC_SHORT))
-		return false;			/* a scale or weight beyond what an integer holds */
+		return false;			/* a scale or weight beyond what an integer
+								 * holds */
 	*scale = (header & NUMERIC_SHORT_SCALE) >> NUMERIC_SHORT_SCALE_BIT;
 	weight = header & NUMERIC_SHORT_WEIGHT;
 	if (header & NUMERIC_SHORT_SIGN)
@@ -321,13 +323,14 @@ cscan_values_add(CScanValues *values, Datum value, bool isnull)
 		case CSCAN_STORAGE_NUMERIC:
 		case CSCAN_STORAGE_VARLENA:
 			varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(value));
+
 			bytes = VARDATA_ANY(varlena);
 			length = VARSIZE_ANY_EXHDR(varlena);
 			if (values->storage == CSCAN_STORAGE_NUMERIC && !add_numeric(values, bytes, length))
 				give_up_integers(values);
 			if (values->storage == CSCAN_STORAGE_VARLENA)
 				set_string(values, row, bytes, length);
-			if ((Pointer) varlena != DatumGetPointer(value))
+			if (PointerGetDatum(varlena) != value)
 				pfree(varlena);
 			break;
 	}
