@@ -237,7 +237,7 @@ my $fresh = sql($node, $members, 'fresh');
 is(sql($node, q(SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class JOIN pg_depend ON objid = pg_class.oid
 	WHERE classid = 'pg_class'::regclass AND deptype = 'e' AND relkind = 'v' AND
 		refobjid = (SELECT oid FROM pg_extension WHERE extname = 'cscan')), 'fresh'),
-	'cscan_chunks cscan_relations cscan_scans cscan_stat cscan_stat_scheduler', 'a fresh installation has its views');
+	'cscan_chunks cscan_columns_status cscan_relations cscan_scans cscan_stat cscan_stat_scheduler', 'a fresh installation has its views');
 
 sql($node, 'DROP EXTENSION cscan', 'fresh');
 is(sql($node, q(SELECT count(*) FROM pg_proc WHERE proname LIKE 'cscan%'), 'fresh'), '0',
