@@ -18,6 +18,7 @@
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -33,12 +34,9 @@ PG_FUNCTION_INFO_V1(cscan_columns_state);
 
 #define STATE_COLUMNS	10
 
-/*
- * Open an index of columns and its table, the table first as everybody does.
- * NULL, if that is wanted, if the index has gone meanwhile.
- */
+/* Open an index of columns and its table, the table first as everybody does. */
 static Relation
-open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool maintain, bool missing_ok, Relation *heap)
+open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool maintain, Relation *heap)
 {
 	Oid			heapid = IndexGetRelation(indexid, true);
 	Relation	index;
@@ -48,12 +46,6 @@ open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool maintain, 
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(heapid));
 	*heap = OidIsValid(heapid) ? try_relation_open(heapid, heap_lock) : NULL;
 	index = try_relation_open(indexid, index_lock);
-	if (index == NULL && missing_ok)
-	{
-		if (*heap != NULL)
-			relation_close(*heap, heap_lock);
-		return NULL;
-	}
 	if (index == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
@@ -67,6 +59,20 @@ open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool maintain, 
 	if (*heap == NULL)
 		elog(ERROR, "index \"%s\" has no table", RelationGetRelationName(index));
 	return index;
+}
+
+/* Open what may have gone, or be locked, without an error or a wait. */
+static Relation
+open_if_free(Oid relid)
+{
+	Relation	rel;
+
+	if (!OidIsValid(relid) || !ConditionalLockRelationOid(relid, AccessShareLock))
+		return NULL;
+	rel = try_relation_open(relid, NoLock);
+	if (rel == NULL)
+		UnlockRelationOid(relid, AccessShareLock);
+	return rel;
 }
 
 /* Whether an index has content: it has none while CREATE INDEX CONCURRENTLY begins, nor if it is unlogged on a standby. */
@@ -99,7 +105,7 @@ cscan_columns_fill(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("recovery is in progress"),
 				 errhint("Row groups are built on the primary server.")));
-	index = open_index(indexid, ShareUpdateExclusiveLock, ShareUpdateExclusiveLock, true, false, &heap);
+	index = open_index(indexid, ShareUpdateExclusiveLock, ShareUpdateExclusiveLock, true, &heap);
 	require_valid(index);
 	cscan_fill_index(heap, index, &fill);
 	index_close(index, ShareUpdateExclusiveLock);
@@ -354,7 +360,7 @@ cscan_columns_verify(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	v.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	/* VACUUM must not set a block's bit of the map again in mid-comparison. */
-	v.index = open_index(PG_GETARG_OID(0), lock, AccessShareLock, true, false, &v.heap);
+	v.index = open_index(PG_GETARG_OID(0), lock, AccessShareLock, true, &v.heap);
 	require_valid(v.index);
 	v.slot = MakeSingleTupleTableSlot(RelationGetDescr(v.heap), &TTSOpsBufferHeapTuple);
 	v.vm_buffer = InvalidBuffer;
@@ -459,37 +465,59 @@ why_not_more(Relation index, const CScanStoreState *state)
 	return "blocks have become all-visible since: cscan_columns_fill() stores them";
 }
 
-Datum
-cscan_columns_state(PG_FUNCTION_ARGS)
+static void
+put_state(ReturnSetInfo *rsinfo, const CScanStoreState *state, const char *reason)
 {
-	Relation	heap;
-	Relation	index = open_index(PG_GETARG_OID(0), AccessShareLock, AccessShareLock, false, true, &heap);
-	CScanStoreState state;
-	const char *reason;
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Datum		values[STATE_COLUMNS];
+	Datum		values[STATE_COLUMNS] = {0};
 	bool		nulls[STATE_COLUMNS] = {0};
 
-	InitMaterializedSRF(fcinfo, 0);
-	if (index == NULL)
-		return (Datum) 0;
-	get_state(heap, index, &state);
-	reason = why_not_more(index, &state);
-	values[0] = Int64GetDatum(state.blocks);
-	values[1] = Int64GetDatum(state.all_visible);
-	values[2] = Int64GetDatum(state.covered);
-	values[3] = Int64GetDatum(state.stale);
-	values[4] = Int64GetDatum(state.groups);
-	values[5] = Int64GetDatum(state.rows);
-	values[6] = Int64GetDatum(state.pages);
-	values[7] = Int64GetDatum(state.pages - Min(state.used, state.pages));
-	values[8] = TimestampTzGetDatum(state.built);
-	nulls[8] = state.built == 0;
+	memset(nulls, state == NULL, sizeof(nulls));
+	if (state != NULL)
+	{
+		values[0] = Int64GetDatum(state->blocks);
+		values[1] = Int64GetDatum(state->all_visible);
+		values[2] = Int64GetDatum(state->covered);
+		values[3] = Int64GetDatum(state->stale);
+		values[4] = Int64GetDatum(state->groups);
+		values[5] = Int64GetDatum(state->rows);
+		values[6] = Int64GetDatum(state->pages);
+		values[7] = Int64GetDatum(state->pages - Min(state->used, state->pages));
+		values[8] = TimestampTzGetDatum(state->built);
+		nulls[8] = state->built == 0;
+	}
 	nulls[9] = reason == NULL;
 	if (reason)
 		values[9] = CStringGetTextDatum(reason);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	index_close(index, AccessShareLock);
-	table_close(heap, AccessShareLock);
+}
+
+/*
+ * Nothing is said of what is no index of columns: a view may ask before its
+ * joins have found out what it is.
+ */
+Datum
+cscan_columns_state(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid			indexid = PG_GETARG_OID(0);
+	Relation	heap;
+	Relation	index = NULL;
+	CScanStoreState state;
+
+	InitMaterializedSRF(fcinfo, 0);
+	heap = open_if_free(IndexGetRelation(indexid, true));
+	if (heap != NULL)
+		index = open_if_free(indexid);
+	if (index != NULL && cscan_store_is_index(index))
+	{
+		get_state(heap, index, &state);
+		put_state(rsinfo, &state, why_not_more(index, &state));
+	}
+	else if (index == NULL && SearchSysCacheExists1(INDEXRELID, ObjectIdGetDatum(indexid)))
+		put_state(rsinfo, NULL, "another session has locked the table or the index");
+	if (index != NULL)
+		relation_close(index, AccessShareLock);
+	if (heap != NULL)
+		relation_close(heap, AccessShareLock);
 	return (Datum) 0;
 }

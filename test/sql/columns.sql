@@ -83,6 +83,10 @@ CREATE TABLE other_index (i int PRIMARY KEY);
 SELECT cscan_columns_fill('other_index_pkey');
 SELECT cscan_columns_fill('kinds');
 SELECT * FROM cscan_columns_verify('other_index_pkey');
+-- A plan may ask for the state of any index, before a join leaves these only.
+SELECT count(*) FROM pg_index i, cscan_columns_state(i.indexrelid);
+SELECT count(*) FROM cscan_columns_state('kinds');
+SELECT count(*) FROM cscan_columns_state(0);
 DROP OPERATOR CLASS cscan_columns_ops USING cscan_columns;
 
 -- The planner never scans it as an index.

@@ -161,6 +161,15 @@ sql($standby, q(SELECT cscan_columns_fill('c')));
 right('promoted, and built', $standby);
 $standby->stop;
 
+### The view waits for nobody
+
+my $locker = session($primary, name => 'locker');
+$locker->query('BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE');
+is(sql($primary, q(SET statement_timeout = '20s'; SELECT why_not FROM cscan_columns_status WHERE index = 'c'::regclass)),
+	'another session has locked the table or the index', 'a locked table');
+$locker->query('ROLLBACK');
+$locker->quit;
+
 ### Everything at once
 
 # Sessions that change rows at random, one that vacuums, one that builds, one that looks.
