@@ -71,7 +71,10 @@ CREATE INDEX ON kinds USING cscan_columns ((i4 + 1));
 CREATE INDEX ON kinds USING cscan_columns (i4, i4);
 CREATE UNIQUE INDEX ON kinds USING cscan_columns (i4);
 CREATE INDEX ON kinds USING cscan_columns (i4) INCLUDE (i8);
+-- 19 says where.
+\set VERBOSITY sqlstate
 CREATE INDEX ON kinds USING cscan_columns (i4 DESC);
+\set VERBOSITY default
 CREATE INDEX ON kinds USING cscan_columns (i4) WITH (row_group_blocks = 65);
 CREATE INDEX ON kinds USING cscan_columns (i4) WITH (row_group_blocks = 32);
 CREATE INDEX ON kinds USING cscan_columns (i4) WITH (compression = gzip);
