@@ -343,7 +343,8 @@ cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t nblocks,
 	{
 		cscan_set_add(cscan_scan_spaces(pool, scan), (uint32_t) space);
 		cscan_set_add(cscan_space_scans(pool, space), (uint32_t) scan);
-		pool->scans[scan].nspaces++;
+		if (pool->scans[scan].nspaces++ == 0 || (uint32_t) space < pool->scans[scan].first_space)
+			pool->scans[scan].first_space = (uint32_t) space;
 		p->nscans++;
 	}
 	cscan_interest_add(pool, scan, space, nblocks, ranges, nranges);
@@ -471,8 +472,9 @@ leave_space(CScanPool *pool, int scan, int space)
 {
 	cscan_set_remove(cscan_scan_spaces(pool, scan), (uint32_t) space);
 	cscan_set_remove(cscan_space_scans(pool, space), (uint32_t) scan);
-	pool->scans[scan].nspaces--;
 	pool->spaces[space].nscans--;
+	if (--pool->scans[scan].nspaces > 0 && (uint32_t) space == pool->scans[scan].first_space)
+		pool->scans[scan].first_space = (uint32_t) cscan_pool_space_of_scan(pool, scan, space);
 }
 
 void

@@ -164,14 +164,15 @@ count_scan(CScanPool *pool, int scan)
 
 	s->nhelpers = 0;
 	s->nspaces = 0;
-	s->first_word = s->end_word = 0;
+	s->first_word = s->end_word = s->first_space = 0;
 	if (!s->used)
 		return;
 	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
 	{
 		cscan_set_add(cscan_space_scans(pool, i), (uint32_t) scan);
 		pool->spaces[i].nscans++;
-		s->nspaces++;
+		if (s->nspaces++ == 0)
+			s->first_space = (uint32_t) i;
 	}
 	for (uint32_t w = 0; w < cscan_chunk_words(pool); w++)
 	{

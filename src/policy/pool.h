@@ -133,6 +133,7 @@ typedef struct CScanScan
 	uint32_t	using;			/* of these, in use */
 	uint32_t	first_word;		/* no wanted chunk is before this word */
 	uint32_t	end_word;		/* nor from this word on */
+	uint32_t	first_space;	/* no space of it is before this one */
 	uint16_t	counted;		/* tallies that count it, see status.c */
 	uint8_t		queue;			/* queue that it is in, see queue.c */
 	int32_t		queue_place;	/* place in that queue */

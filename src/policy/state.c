@@ -56,7 +56,10 @@ cscan_pool_scan_of(const CScanPool *pool, int space, int from)
 int
 cscan_pool_space_of_scan(const CScanPool *pool, int scan, int from)
 {
-	return cscan_set_next(cscan_scan_spaces(pool, scan), cscan_space_words(pool), (uint32_t) from);
+	uint32_t	first = pool->scans[scan].first_space;
+
+	return cscan_set_next(cscan_scan_spaces(pool, scan), cscan_space_words(pool),
+						  (uint32_t) from > first ? (uint32_t) from : first);
 }
 
 bool

@@ -80,6 +80,13 @@ static const Setting settings[] = {
 	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 150, 64, 0},
 	{CSCAN_POLICY_RELEVANCE, 64, 10, 100, 150, 64, 0},
 
+	/* A family of 1,500 for each of them: 96,000 tables. */
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 64, 0},
+	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 64, 0},
+	{CSCAN_POLICY_NORMAL, 64, 1, 100, 1500, 64, 0},
+	{CSCAN_POLICY_ATTACH, 64, 1, 100, 1500, 64, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 64, 0},
+
 	/* Larger partitions; and more scans. */
 	{CSCAN_POLICY_RELEVANCE, 64, 200, 100, 84, 1, 20},
 	{CSCAN_POLICY_RELEVANCE, 1000, 1, 100, 1500, 1, 20},

@@ -693,12 +693,18 @@ test_again(void)
 	cscan_pool_leave_space(pool, scan, tables[2]);
 	is_int(pool->spaces[tables[0]].nscans, 0, "again: until it leaves it");
 	is_int(pool->scans[scan].nspaces, 1, "again: one is left");
+	is_int(cscan_pool_space_of_scan(pool, scan, 0), tables[1], "again: the second table");
 	ok(!cscan_pool_interested_in(pool, scan, tables[2]), "again: it is not another's scan");
 	ok(pool_check(pool) == NULL, "the pool is sound");
 	announce_all(pool, scan, tables[2], 2);
 	cscan_pool_start(pool, scan, 7);
 	is_int(pool->scans[scan].nwanted, 2, "again: but may become that again");
+	is_int(cscan_pool_space_of_scan(pool, scan, tables[1] + 1), tables[2], "again: the third table comes behind the second");
 	is_int(pool->scans[scan].nspaces, 2, "again: beside the one that it did not leave");
+	cscan_pool_rest(pool, scan, 7);
+	announce_all(pool, scan, tables[0], 2);
+	cscan_pool_start(pool, scan, 7);
+	is_int(cscan_pool_space_of_scan(pool, scan, 0), tables[0], "again: the first table comes before them");
 	cscan_pool_unregister(pool, scan);
 	is_int(pool->spaces[tables[1]].nscans + pool->spaces[tables[2]].nscans, 0, "again: until it goes");
 	ok(pool_check(pool) == NULL, "the pool is sound");
