@@ -47,6 +47,8 @@ typedef struct CScanFilling
 	CScanValues *columns;
 	CScanValues block_rows;		/* rows of each covered block */
 	uint8	   *stale;
+	size_t		nbytes;			/* of strings, in all columns */
+	bool		detoasted;		/* a value came from the TOAST table */
 	MemoryContext group_context;	/* for one group */
 	MemoryContext block_context;	/* for one block */
 	CScanExtents *extents;
@@ -58,7 +60,7 @@ typedef enum CScanBlockFate
 	BLOCK_STORED,
 	BLOCK_STALE,
 	BLOCK_REFUSED,				/* a value is too large, or out of reach */
-	BLOCK_NO_ROOM				/* the run has got as long as it may */
+	BLOCK_NO_ROOM				/* the runs have got as long as they may */
 } CScanBlockFate;
 
 static bool
@@ -109,14 +111,19 @@ add_tuples(CScanFilling *f, Buffer buffer, Page page, BlockNumber block, const O
 			Datum		value = f->slot->tts_values[attribute];
 			bool		isnull = f->slot->tts_isnull[attribute];
 			CScanValues *values = &f->columns[column];
+			size_t		before = values->nbytes;
 
 			if (!isnull &&
 				((f->fill->in_vacuum && cscan_values_is_external(values, value)) ||
 				 cscan_values_too_large(values, value)))
 				fate = BLOCK_REFUSED;
 			else
+			{
+				f->detoasted |= !isnull && cscan_values_is_external(values, value);
 				cscan_values_add(values, value, isnull);
-			if (values->nbytes > CSCAN_STORE_MAX_STRINGS)
+			}
+			f->nbytes += values->nbytes - before;
+			if (f->nbytes > CSCAN_STORE_MAX_STRINGS)
 				fate = BLOCK_NO_ROOM;
 		}
 	}
@@ -173,8 +180,12 @@ add_block(CScanFilling *f, BlockNumber block, uint32 *max_offset)
 		*max_offset = Max(*max_offset, last);
 	else
 	{
+		f->nbytes = 0;
 		for (int column = 0; column < f->ncolumns; column++)
+		{
 			cscan_values_truncate(&f->columns[column], before);
+			f->nbytes += f->columns[column].nbytes;
+		}
 	}
 	return fate;
 }
@@ -211,7 +222,10 @@ static void
 collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry *entry)
 {
 	uint32		covered;
+	bool		full = false;
 
+	f->detoasted = false;
+	f->nbytes = 0;
 	for (int column = 0; column < f->ncolumns; column++)
 		cscan_values_reset(&f->columns[column]);
 	cscan_values_reset(&f->block_rows);
@@ -225,9 +239,15 @@ collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry
 			cscan_vacuum_delay_point();
 		else
 			CHECK_FOR_INTERRUPTS();
-		fate = add_block(f, first + covered, &entry->max_offset);
+		if (full)
+			fate = is_all_visible(f, first + covered) ? BLOCK_REFUSED : BLOCK_STALE;
+		else
+			fate = add_block(f, first + covered, &entry->max_offset);
 		if (fate == BLOCK_NO_ROOM)
-			break;
+		{
+			full = true;
+			fate = BLOCK_REFUSED;
+		}
 		if (fate != BLOCK_STORED)
 			cscan_set_stale(f->stale, covered);
 		if (fate == BLOCK_REFUSED)
@@ -253,6 +273,7 @@ build_group(CScanFilling *f, uint32 group, const CScanGroup *old)
 	CSCAN_FAULT(CSCAN_FAULT_STORE_BEGUN);
 	collect_rows(f, first, RelationGetNumberOfBlocks(f->heap), &entry);
 	entry.in_vacuum = f->fill->in_vacuum;
+	entry.detoasted = f->detoasted;
 
 	caller = MemoryContextSwitchTo(f->group_context);
 	runs = palloc(nruns * sizeof(CScanStoredRun));
@@ -339,8 +360,12 @@ cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
 	if (!fill->whole_groups && nblocks % f.group_blocks != 0)
 		ngroups++;
 	ngroups = Min(ngroups, cscan_store_max_groups());
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, CSCAN_PHASE_FILLING);
-	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, nblocks);
+	/* The parameters are those of CREATE INDEX; VACUUM has others. */
+	if (!fill->in_vacuum)
+	{
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, CSCAN_PHASE_FILLING);
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, nblocks);
+	}
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CScanGroup	old;
@@ -354,11 +379,13 @@ cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
 		if (!old.serving.in_vacuum || fill->in_vacuum)
 			are += old.serving.refused;
 		least = fill->in_vacuum && old.serving.generation != 0 ? f.group_blocks / GAIN_DIVISOR : 1;
-		if (could >= are + least)
+		/* VACUUM would lose the values that it cannot read. */
+		if (could >= are + least && !(fill->in_vacuum && old.serving.detoasted))
 			build_group(&f, group, &old);
 		cscan_store_free_group(&old);
-		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
-									 Min(nblocks, (BlockNumber) (group + 1) * f.group_blocks));
+		if (!fill->in_vacuum)
+			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+										 Min(nblocks, (BlockNumber) (group + 1) * f.group_blocks));
 	}
 	end_filling(&f);
 	MemoryContextSwitchTo(caller);

@@ -42,9 +42,17 @@ open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool maintain, 
 	Relation	index;
 
 	/* Look at privileges before anything is locked. */
-	if (OidIsValid(heapid) && maintain && !cscan_may_maintain(heapid))
+	if (!OidIsValid(heapid) && get_rel_name(indexid) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not an index of access method \"cscan_columns\"", get_rel_name(indexid))));
+	if (!OidIsValid(heapid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("index with OID %u does not exist", indexid)));
+	if (maintain && !cscan_may_maintain(heapid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(heapid));
-	*heap = OidIsValid(heapid) ? try_relation_open(heapid, heap_lock) : NULL;
+	*heap = try_relation_open(heapid, heap_lock);
 	index = try_relation_open(indexid, index_lock);
 	if (index == NULL)
 		ereport(ERROR,
@@ -56,7 +64,7 @@ open_index(Oid indexid, LOCKMODE heap_lock, LOCKMODE index_lock, bool maintain, 
 				 errmsg("\"%s\" is not an index of access method \"cscan_columns\"", RelationGetRelationName(index)),
 				 index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
 				 errhint("Name the index of a partition: pg_partition_tree() lists them.") : 0));
-	if (*heap == NULL)
+	if (*heap == NULL || index->rd_index->indrelid != heapid)
 		elog(ERROR, "index \"%s\" has no table", RelationGetRelationName(index));
 	return index;
 }
@@ -229,6 +237,7 @@ compare_page(CScanVerifying *v, BlockNumber block, uint32 row, uint32 nrows)
 	uint64	   *stored = palloc0(nrows * sizeof(uint64) + 1);
 	uint64	   *seen = palloc0(MaxHeapTuplesPerPage * sizeof(uint64));
 	HeapTupleData tuple;
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
 	uint32		n = 0;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -237,27 +246,29 @@ compare_page(CScanVerifying *v, BlockNumber block, uint32 row, uint32 nrows)
 		UnlockReleaseBuffer(buffer);
 		return NULL;
 	}
-	/* The pin keeps the tuples where they are. */
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	tuple.t_tableOid = RelationGetRelid(v->heap);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= PageGetMaxOffsetNumber(page); offset++)
 	{
-		ItemId		lp = PageGetItemId(page, offset);
+		if (ItemIdIsNormal(PageGetItemId(page, offset)))
+			offsets[n++] = offset;
+	}
+	/* The pin keeps these tuples where they are. */
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	tuple.t_tableOid = RelationGetRelid(v->heap);
+	for (uint32 i = 0; i < n; i++)
+	{
+		ItemId		lp = PageGetItemId(page, offsets[i]);
 
-		if (!ItemIdIsNormal(lp))
-			continue;
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
 		tuple.t_len = ItemIdGetLength(lp);
-		ItemPointerSet(&tuple.t_self, block, offset);
+		ItemPointerSet(&tuple.t_self, block, offsets[i]);
 		ExecStoreBufferHeapTuple(&tuple, v->slot, buffer);
 		slot_getsomeattrs(v->slot, v->last_attribute);
 		for (int column = 0; column < ncolumns; column++)
 		{
 			int			attribute = v->index->rd_index->indkey.values[column] - 1;
 
-			seen[n] = hash_row(v, seen[n], column, v->slot->tts_values[attribute], v->slot->tts_isnull[attribute]);
+			seen[i] = hash_row(v, seen[i], column, v->slot->tts_values[attribute], v->slot->tts_isnull[attribute]);
 		}
-		n++;
 	}
 	ExecClearTuple(v->slot);
 	ReleaseBuffer(buffer);
@@ -300,8 +311,6 @@ read_runs(CScanVerifying *v)
 		cscan_store_open_run(v->index, &v->group.serving, &v->group.runs[i], i, bytes, &d->run);
 		d->stored = &v->group.runs[i];
 		d->vector = UINT32_MAX;
-		d->attribute = i < nruns - 1 ?
-			TupleDescAttr(RelationGetDescr(v->heap), v->index->rd_index->indkey.values[i] - 1) : NULL;
 	}
 	return true;
 }
@@ -324,17 +333,27 @@ verify_group(CScanVerifying *v, uint32 group_blocks)
 		if (visibilitymap_get_status(v->heap, first + i, &v->vm_buffer) & VISIBILITYMAP_ALL_VISIBLE)
 			cscan_set_stale(visible, i);
 	}
-	if (!cscan_store_read_group(v->index, v->number, &v->group) ||
-		v->group.serving.nrows == 0 || !read_runs(v))
+	if (!cscan_store_read_group(v->index, v->number, &v->group))
 		return;
+	if (v->group.serving.nrows > 0 && !read_runs(v))
+	{
+		/* Nobody builds it meanwhile but the primary of a standby. */
+		if (!RecoveryInProgress())
+			report_problem(v, first, "column pages of its row group are lost");
+		return;
+	}
 	for (uint32 i = 0; i < v->group.serving.covered; i++)
 	{
 		uint32		nrows;
 		const char *problem = NULL;
 
 		CHECK_FOR_INTERRUPTS();
-		decode(v, block_rows, i);
-		nrows = (uint32) v->columns[block_rows].integers[i % CSCAN_VECTOR];
+		nrows = 0;
+		if (v->group.serving.nrows > 0)
+		{
+			decode(v, block_rows, i);
+			nrows = (uint32) v->columns[block_rows].integers[i % CSCAN_VECTOR];
+		}
 		if (nrows > v->group.serving.nrows - row)
 			problem = "the rows of its blocks are more than those of the group";
 		else if (!cscan_is_stale(v->group.stale, i) && cscan_is_stale(visible, i))
@@ -366,7 +385,12 @@ cscan_columns_verify(PG_FUNCTION_ARGS)
 	v.vm_buffer = InvalidBuffer;
 	v.columns = palloc((RelationGetNumberOfAttributes(v.index) + 1) * sizeof(CScanDecoded));
 	for (int i = 0; i < RelationGetNumberOfAttributes(v.index); i++)
-		v.last_attribute = Max(v.last_attribute, v.index->rd_index->indkey.values[i]);
+	{
+		int			attribute = v.index->rd_index->indkey.values[i];
+
+		v.columns[i].attribute = TupleDescAttr(RelationGetDescr(v.heap), attribute - 1);
+		v.last_attribute = Max(v.last_attribute, attribute);
+	}
 	cscan_store_read_meta(v.index, meta);
 	for (v.number = 0; v.number < meta->ngroups; v.number++)
 	{
@@ -409,7 +433,7 @@ get_state(Relation heap, Relation index, CScanStoreState *state)
 	BlockNumber all_visible;
 
 	memset(state, 0, sizeof(CScanStoreState));
-	if (!has_content(index))
+	if (!index->rd_index->indisvalid || !has_content(index))
 		return;
 	cscan_store_read_meta(index, meta);
 	state->blocks = RelationGetNumberOfBlocks(heap);

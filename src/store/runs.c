@@ -195,7 +195,8 @@ cscan_store_open_run(Relation index, const CScanEntry *entry, const CScanStoredR
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(index), entry->first + run->page),
-				 errdetail("Column run of column %d has %u values, not %u.", column + 1, opened->header.nvalues, entry->nrows),
+				 errdetail("Column run of column %d has %u values, not %u.", column + 1, opened->header.nvalues,
+						   column < RelationGetNumberOfAttributes(index) ? entry->nrows : entry->covered),
 				 errhint("REINDEX it.")));
 	if (opened->scratch_size > 0)
 		cscan_column_use_scratch(opened, palloc_extended(opened->scratch_size, MCXT_ALLOC_HUGE));

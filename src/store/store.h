@@ -68,7 +68,7 @@
 #define CSCAN_STORE_MAX_GROUP		4096
 #define CSCAN_STORE_DEFAULT_GROUP	2048
 
-/* Nobody stores a value that is longer, or more bytes of one column's run. */
+/* Nobody stores a value that is longer, or more bytes of strings in a row group. */
 #define CSCAN_STORE_MAX_VALUE	(1024 * 1024)
 #define CSCAN_STORE_MAX_STRINGS	(64 * 1024 * 1024)
 
@@ -108,7 +108,7 @@ typedef struct CScanEntry
 								 * block */
 	uint16		refused;		/* blocks not stored although all-visible */
 	bool		in_vacuum;		/* it was built by VACUUM, which refuses more */
-	uint8		zero;
+	bool		detoasted;		/* it has values that VACUUM cannot read */
 	TimestampTz built;
 } CScanEntry;
 
@@ -259,7 +259,7 @@ extern BlockNumber cscan_extents_unused(const CScanExtents *extents);
 
 /* ---------- runs.c ---------- */
 
-/* Get a page to write, exclusively locked and zeroed; the file grows up to it. */
+/* Get a page to initialize, exclusively locked; the file grows up to it. */
 extern Buffer cscan_store_new_page(Relation index, BlockNumber block);
 extern void cscan_store_init_page(Page page, CScanPageKind kind, uint64 generation, uint32 number);
 

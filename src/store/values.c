@@ -210,9 +210,10 @@ add_room(CScanValues *values)
 {
 	values->room = values->room == 0 ? 8 * 1024 : 2 * values->room;
 	values->nulls = grow(values, values->nulls, values->room / 8);
-	if (are_integers(values))
+	/* Numerics may be the one now and the other in the next group. */
+	if (are_integers(values) || values->is_numeric)
 		values->integers = grow(values, values->integers, values->room * sizeof(int64));
-	else
+	if (!are_integers(values) || values->is_numeric)
 	{
 		values->offsets = grow(values, values->offsets, values->room * sizeof(uint32));
 		values->lengths = grow(values, values->lengths, values->room * sizeof(uint32));
@@ -241,8 +242,6 @@ give_up_integers(CScanValues *values)
 	char		bytes[NUMERIC_MAX_BYTES];
 
 	values->storage = CSCAN_STORAGE_VARLENA;
-	values->offsets = grow(values, values->offsets, values->room * sizeof(uint32));
-	values->lengths = grow(values, values->lengths, values->room * sizeof(uint32));
 	for (uint32 i = 0; i < values->n; i++)
 	{
 		if (cscan_is_null(values->nulls, i))

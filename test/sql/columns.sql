@@ -65,6 +65,10 @@ FROM generate_series(0, 20) scale, generate_series(1, 500) i GROUP BY scale ORDE
 SELECT try_numerics(array_agg(round((i * 123456789.987654321 * power(10, i % 9))::numeric, 2))) FROM generate_series(-500, 500) i;
 :fill
 
+-- A group of strings, and a larger one of integers
+SELECT try_numerics(array_agg(CASE WHEN i = 5 THEN 'NaN'::numeric ELSE i END)) FROM generate_series(1, 60000) i;
+:fill
+
 -- What cannot have such an index
 CREATE INDEX ON kinds USING cscan_columns (i4) WHERE i4 > 0;
 CREATE INDEX ON kinds USING cscan_columns ((i4 + 1));
@@ -259,6 +263,22 @@ SELECT blocks - covered AS not_covered, stale, wrong FROM state('toasted_columns
 SELECT why_not FROM cscan_columns_state('toasted_columns');
 -- Nor does it try again and again.
 SELECT cscan_columns_fill('toasted_columns');
+
+-- VACUUM leaves alone what has values that it could not read.
+SELECT last_built AS before FROM cscan_columns_state('toasted_columns') \gset
+UPDATE toasted SET x = x || 'z' WHERE id % 150 = 1;
+VACUUM (INDEX_CLEANUP on) toasted;
+SELECT last_built = :'before' AS as_before FROM cscan_columns_state('toasted_columns');
+SELECT cscan_columns_fill('toasted_columns') > 0 AS built;
+-- A row group has so many bytes of strings, and the blocks behind them none: once.
+CREATE TABLE wide (id int, x text);
+CREATE INDEX wide_columns ON wide USING cscan_columns (id, x);
+INSERT INTO wide SELECT i, repeat('x', CASE WHEN i <= 100 THEN 1000000 ELSE 3 END) FROM generate_series(1, 5000) i;
+VACUUM (INDEX_CLEANUP on) wide;
+SELECT cscan_columns_fill('wide_columns');
+SELECT cscan_columns_fill('wide_columns');
+SELECT covered BETWEEN 0 AND blocks - 1 AS some, covered + stale = blocks AS all, wrong FROM state('wide_columns');
+SELECT why_not FROM cscan_columns_state('wide_columns');
 
 -- Unlogged tables, and partitions
 CREATE UNLOGGED TABLE unlogged AS SELECT i FROM generate_series(1, 10000) i;
