@@ -181,7 +181,7 @@ my @work = (
 	'BEGIN; UPDATE t SET v = 0 WHERE id % 977 = 6; ROLLBACK',
 	$vacuum,
 	q(SELECT cscan_columns_fill('c')));
-my $until = time + 12;
+my $until = time + 6;
 my @sessions = map { session($primary, name => "worker $_") } 0 .. 3;
 my ($rounds, $wrong) = (0, '');
 my $seed = $ENV{CSCAN_COLUMNS_SEED} || int(time * 1000) % 1000000007;
