@@ -365,13 +365,29 @@ init_map(Page page)
 	((PageHeader) page)->pd_lower = (char *) (map_of(page) + CSCAN_STORE_MAP_ENTRIES) - (char *) page;
 }
 
-uint64
-cscan_store_begin_group(Relation index, CScanExtents *extents, uint32 group, BlockNumber *directory)
+static BlockNumber
+find_map(Relation index, uint32 group)
 {
-	uint32		map = group / CSCAN_STORE_MAP_ENTRIES;
+	Buffer		buffer = read_page(index, CSCAN_STORE_METAPAGE, CSCAN_PAGE_META, BUFFER_LOCK_SHARE);
+	BlockNumber map = meta_of(BufferGetPage(buffer))->maps[group / CSCAN_STORE_MAP_ENTRIES];
+
+	UnlockReleaseBuffer(buffer);
+	return map;
+}
+
+int
+cscan_store_lacks_pages(Relation index, uint32 group)
+{
+	if (find_directory(index, group) != 0)
+		return 0;
+	return find_map(index, group) != 0 ? 1 : 2;
+}
+
+uint64
+cscan_store_begin_group(Relation index, uint32 group, const BlockNumber *free_pages, BlockNumber *directory)
+{
 	uint64		generation;
 	BlockNumber block = find_directory(index, group);
-	BlockNumber map_block;
 	Buffer		meta_buffer;
 	Buffer		map_buffer = InvalidBuffer;
 	Buffer		buffer;
@@ -379,32 +395,30 @@ cscan_store_begin_group(Relation index, CScanExtents *extents, uint32 group, Blo
 	CScanStoreMeta *meta;
 	Page		page;
 
-	/*
-	 * New pages are allocated, and the file extended, before anything is
-	 * locked: what is not referred to is free.
-	 */
-	meta_buffer = read_page(index, CSCAN_STORE_METAPAGE, CSCAN_PAGE_META, BUFFER_LOCK_SHARE);
-	map_block = meta_of(BufferGetPage(meta_buffer))->maps[map];
-	LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
-
 	if (block == 0)
 	{
-		bool		new_map = map_block == 0;
+		BlockNumber map = find_map(index, group);
+		bool		new_map = map == 0;
 
-		if (new_map)
-			map_block = cscan_extents_allocate(extents, 1);
-		block = cscan_extents_allocate(extents, 1);
-		if (new_map)
-			UnlockReleaseBuffer(cscan_store_new_page(index, map_block));
+		/*
+		 * The file is extended before anything is locked: what is not referred
+		 * to is free.
+		 */
+		block = free_pages[0];
 		UnlockReleaseBuffer(cscan_store_new_page(index, block));
+		if (new_map)
+		{
+			map = free_pages[1];
+			UnlockReleaseBuffer(cscan_store_new_page(index, map));
+		}
 
-		LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
+		meta_buffer = read_page(index, CSCAN_STORE_METAPAGE, CSCAN_PAGE_META, BUFFER_LOCK_EXCLUSIVE);
 		state = GenericXLogStart(index);
 		meta = meta_of(GenericXLogRegisterBuffer(state, meta_buffer, 0));
-		meta->maps[map] = map_block;
+		meta->maps[group / CSCAN_STORE_MAP_ENTRIES] = map;
 		meta->ngroups = Max(meta->ngroups, group + 1);
 
-		map_buffer = ReadBufferExtended(index, MAIN_FORKNUM, map_block, new_map ? RBM_ZERO_AND_LOCK : RBM_NORMAL, NULL);
+		map_buffer = ReadBufferExtended(index, MAIN_FORKNUM, map, new_map ? RBM_ZERO_AND_LOCK : RBM_NORMAL, NULL);
 		if (!new_map)
 			LockBuffer(map_buffer, BUFFER_LOCK_EXCLUSIVE);
 		page = GenericXLogRegisterBuffer(state, map_buffer, new_map ? GENERIC_XLOG_FULL_IMAGE : 0);
@@ -418,7 +432,8 @@ cscan_store_begin_group(Relation index, CScanExtents *extents, uint32 group, Blo
 	}
 	else
 	{
-		LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
+		(void) get_cache(index);	/* reads the metapage, which is locked below */
+		meta_buffer = read_page(index, CSCAN_STORE_METAPAGE, CSCAN_PAGE_META, BUFFER_LOCK_EXCLUSIVE);
 		state = GenericXLogStart(index);
 		meta = meta_of(GenericXLogRegisterBuffer(state, meta_buffer, 0));
 		buffer = read_directory(index, block, BUFFER_LOCK_EXCLUSIVE);

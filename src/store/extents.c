@@ -175,13 +175,3 @@ cscan_extents_free(CScanExtents *extents, BlockNumber first, uint32 npages)
 	if (extents->free[extents->n - 1].end == extents->end)
 		extents->end = extents->free[--extents->n].first;
 }
-
-BlockNumber
-cscan_extents_unused(const CScanExtents *extents)
-{
-	BlockNumber unused = 0;
-
-	for (uint32 i = 0; i < extents->n; i++)
-		unused += extents->free[i].end - extents->free[i].first;
-	return unused;
-}

@@ -42,8 +42,7 @@ typedef struct CScanFilling
 	CScanEncoding codec;
 	BufferAccessStrategy strategy;
 	Buffer		vm_buffer;
-	TupleTableSlot *slot;
-	int			last_attribute; /* the largest one that is stored */
+	CScanHeap	rows;
 	CScanValues *columns;
 	CScanValues block_rows;		/* rows of each covered block */
 	uint8	   *stale;
@@ -59,8 +58,8 @@ typedef enum CScanBlockFate
 {
 	BLOCK_STORED,
 	BLOCK_STALE,
-	BLOCK_REFUSED,				/* a value is too large, or out of reach */
-	BLOCK_NO_ROOM				/* the runs have got as long as they may */
+	BLOCK_REFUSED,				/* a value is too large, or out of reach, or
+								 * the group has no room for the block */
 } CScanBlockFate;
 
 static bool
@@ -88,47 +87,33 @@ count_blocks(CScanFilling *f, uint32 group, BlockNumber nblocks, const CScanGrou
 	}
 }
 
-/* Add a page's tuples to the columns. */
-static CScanBlockFate
-add_tuples(CScanFilling *f, Buffer buffer, Page page, BlockNumber block, const OffsetNumber *offsets, int n)
+/* Add rows of a page to the columns; false if not all can be stored. */
+static bool
+add_rows(CScanFilling *f, Buffer buffer, const OffsetNumber *offsets, int n)
 {
-	HeapTupleData tuple;
-	CScanBlockFate fate = BLOCK_STORED;
+	Datum		row[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
 
-	tuple.t_tableOid = RelationGetRelid(f->heap);
-	for (int i = 0; i < n && fate == BLOCK_STORED; i++)
+	for (int i = 0; i < n; i++)
 	{
-		ItemId		lp = PageGetItemId(page, offsets[i]);
-
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
-		tuple.t_len = ItemIdGetLength(lp);
-		ItemPointerSet(&tuple.t_self, block, offsets[i]);
-		ExecStoreBufferHeapTuple(&tuple, f->slot, buffer);
-		slot_getsomeattrs(f->slot, f->last_attribute);
-		for (int column = 0; column < f->ncolumns && fate == BLOCK_STORED; column++)
+		cscan_heap_row(&f->rows, buffer, offsets[i], row, isnull);
+		for (int column = 0; column < f->ncolumns; column++)
 		{
-			int			attribute = f->index->rd_index->indkey.values[column] - 1;
-			Datum		value = f->slot->tts_values[attribute];
-			bool		isnull = f->slot->tts_isnull[attribute];
 			CScanValues *values = &f->columns[column];
+			bool		external = !isnull[column] && cscan_values_is_external(values, row[column]);
 			size_t		before = values->nbytes;
 
-			if (!isnull &&
-				((f->fill->in_vacuum && cscan_values_is_external(values, value)) ||
-				 cscan_values_too_large(values, value)))
-				fate = BLOCK_REFUSED;
-			else
-			{
-				f->detoasted |= !isnull && cscan_values_is_external(values, value);
-				cscan_values_add(values, value, isnull);
-			}
+			if ((external && f->fill->in_vacuum) ||
+				(!isnull[column] && cscan_values_too_large(values, row[column])))
+				return false;
+			f->detoasted |= external;
+			cscan_values_add(values, row[column], isnull[column]);
 			f->nbytes += values->nbytes - before;
 			if (f->nbytes > CSCAN_STORE_MAX_STRINGS)
-				fate = BLOCK_NO_ROOM;
+				return false;
 		}
 	}
-	ExecClearTuple(f->slot);
-	return fate;
+	return true;
 }
 
 /* Store a block's rows, or none of them. */
@@ -136,13 +121,15 @@ static CScanBlockFate
 add_block(CScanFilling *f, BlockNumber block, uint32 *max_offset)
 {
 	uint32		before = f->columns[0].n;
+	size_t		bytes_before = f->nbytes;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
 	OffsetNumber last;
-	int			n = 0;
+	int			n;
+	bool		has_dead;
 	Buffer		buffer;
 	Page		page;
 	CScanBlockFate fate;
-	MemoryContext old;
+	MemoryContext caller;
 
 	if (!is_all_visible(f, block))
 		return BLOCK_STALE;
@@ -152,40 +139,27 @@ add_block(CScanFilling *f, BlockNumber block, uint32 *max_offset)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	last = PageGetMaxOffsetNumber(page);
-	fate = PageIsAllVisible(page) && is_all_visible(f, block) ? BLOCK_STORED : BLOCK_STALE;
-	for (OffsetNumber offset = FirstOffsetNumber; offset <= last && fate == BLOCK_STORED; offset++)
-	{
-		ItemId		lp = PageGetItemId(page, offset);
-
-		if (ItemIdIsDead(lp))
-			fate = BLOCK_STALE;
-		else if (ItemIdIsNormal(lp))
-			offsets[n++] = offset;
-	}
-	/* The pin keeps the tuples where they are. */
+	n = cscan_heap_offsets(page, offsets, &has_dead);
+	fate = PageIsAllVisible(page) && is_all_visible(f, block) && !has_dead ? BLOCK_STORED : BLOCK_STALE;
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
-	if (fate == BLOCK_STORED && before + n > CSCAN_COLUMN_MAX_VALUES)
-		fate = BLOCK_NO_ROOM;
 	if (fate == BLOCK_STORED)
 	{
-		old = MemoryContextSwitchTo(f->block_context);
-		fate = add_tuples(f, buffer, page, block, offsets, n);
-		MemoryContextSwitchTo(old);
+		caller = MemoryContextSwitchTo(f->block_context);
+		if (before + n > CSCAN_COLUMN_MAX_VALUES || !add_rows(f, buffer, offsets, n))
+			fate = BLOCK_REFUSED;
+		MemoryContextSwitchTo(caller);
 		MemoryContextReset(f->block_context);
 	}
-	ReleaseBuffer(buffer);
+	cscan_heap_release(&f->rows, buffer);
 
 	if (fate == BLOCK_STORED)
 		*max_offset = Max(*max_offset, last);
-	else
+	else if (fate == BLOCK_REFUSED)
 	{
-		f->nbytes = 0;
 		for (int column = 0; column < f->ncolumns; column++)
-		{
 			cscan_values_truncate(&f->columns[column], before);
-			f->nbytes += f->columns[column].nbytes;
-		}
+		f->nbytes = bytes_before;
 	}
 	return fate;
 }
@@ -222,7 +196,6 @@ static void
 collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry *entry)
 {
 	uint32		covered;
-	bool		full = false;
 
 	f->detoasted = false;
 	f->nbytes = 0;
@@ -239,15 +212,7 @@ collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry
 			cscan_vacuum_delay_point();
 		else
 			CHECK_FOR_INTERRUPTS();
-		if (full)
-			fate = is_all_visible(f, first + covered) ? BLOCK_REFUSED : BLOCK_STALE;
-		else
-			fate = add_block(f, first + covered, &entry->max_offset);
-		if (fate == BLOCK_NO_ROOM)
-		{
-			full = true;
-			fate = BLOCK_REFUSED;
-		}
+		fate = add_block(f, first + covered, &entry->max_offset);
 		if (fate != BLOCK_STORED)
 			cscan_set_stale(f->stale, covered);
 		if (fate == BLOCK_REFUSED)
@@ -265,11 +230,14 @@ build_group(CScanFilling *f, uint32 group, const CScanGroup *old)
 	int			nruns = f->ncolumns + 1;
 	CScanStoredRun *runs;
 	CScanEntry	entry = {0};
+	BlockNumber free_pages[2];
 	BlockNumber directory;
 	char	  **bytes;
 	MemoryContext caller;
 
-	entry.generation = cscan_store_begin_group(f->index, f->extents, group, &directory);
+	for (int i = cscan_store_lacks_pages(f->index, group) - 1; i >= 0; i--)
+		free_pages[i] = cscan_extents_allocate(f->extents, 1);
+	entry.generation = cscan_store_begin_group(f->index, group, free_pages, &directory);
 	CSCAN_FAULT(CSCAN_FAULT_STORE_BEGUN);
 	collect_rows(f, first, RelationGetNumberOfBlocks(f->heap), &entry);
 	entry.in_vacuum = f->fill->in_vacuum;
@@ -317,18 +285,13 @@ begin_filling(CScanFilling *f, Relation heap, Relation index, CScanFill *fill)
 	f->fill = fill;
 	f->group_blocks = meta->group_blocks;
 	f->ncolumns = RelationGetNumberOfAttributes(index);
-	f->codec = options ? (CScanEncoding) options->compression : cscan_store_default_codec();
+	f->codec = options ? (CScanEncoding) options->compression : cscan_values_default_codec();
 	f->strategy = GetAccessStrategy(BAS_BULKREAD);
 	f->vm_buffer = InvalidBuffer;
-	f->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsBufferHeapTuple);
+	cscan_heap_begin(&f->rows, heap, index);
 	f->columns = palloc(f->ncolumns * sizeof(CScanValues));
 	for (int column = 0; column < f->ncolumns; column++)
-	{
-		int			attribute = index->rd_index->indkey.values[column];
-
-		f->last_attribute = Max(f->last_attribute, attribute);
-		cscan_values_init(&f->columns[column], TupleDescAttr(RelationGetDescr(heap), attribute - 1), CurrentMemoryContext);
-	}
+		cscan_values_init(&f->columns[column], cscan_heap_attribute(&f->rows, column), CurrentMemoryContext);
 	cscan_values_init(&f->block_rows, NULL, CurrentMemoryContext);
 	f->stale = palloc(CSCAN_STORE_BITMAP_BYTES(f->group_blocks));
 	f->group_context = AllocSetContextCreate(CurrentMemoryContext, "cscan row group", ALLOCSET_DEFAULT_SIZES);
@@ -340,7 +303,7 @@ begin_filling(CScanFilling *f, Relation heap, Relation index, CScanFill *fill)
 static void
 end_filling(CScanFilling *f)
 {
-	ExecDropSingleTupleTableSlot(f->slot);
+	cscan_heap_end(&f->rows);
 	if (BufferIsValid(f->vm_buffer))
 		ReleaseBuffer(f->vm_buffer);
 	FreeAccessStrategy(f->strategy);

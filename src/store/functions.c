@@ -141,8 +141,7 @@ typedef struct CScanVerifying
 	CScanGroup	group;
 	uint32		number;			/* of the group */
 	CScanDecoded *columns;		/* the last one has the rows of each block */
-	TupleTableSlot *slot;
-	int			last_attribute;
+	CScanHeap	rows;
 	ReturnSetInfo *result;
 	Buffer		vm_buffer;
 } CScanVerifying;
@@ -236,9 +235,11 @@ compare_page(CScanVerifying *v, BlockNumber block, uint32 row, uint32 nrows)
 	Page		page = BufferGetPage(buffer);
 	uint64	   *stored = palloc0(nrows * sizeof(uint64) + 1);
 	uint64	   *seen = palloc0(MaxHeapTuplesPerPage * sizeof(uint64));
-	HeapTupleData tuple;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
-	uint32		n = 0;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		nulls[INDEX_MAX_KEYS];
+	bool		has_dead;
+	uint32		n;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	if (!PageIsAllVisible(page))
@@ -246,32 +247,15 @@ compare_page(CScanVerifying *v, BlockNumber block, uint32 row, uint32 nrows)
 		UnlockReleaseBuffer(buffer);
 		return NULL;
 	}
-	for (OffsetNumber offset = FirstOffsetNumber; offset <= PageGetMaxOffsetNumber(page); offset++)
-	{
-		if (ItemIdIsNormal(PageGetItemId(page, offset)))
-			offsets[n++] = offset;
-	}
-	/* The pin keeps these tuples where they are. */
+	n = cscan_heap_offsets(page, offsets, &has_dead);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	tuple.t_tableOid = RelationGetRelid(v->heap);
 	for (uint32 i = 0; i < n; i++)
 	{
-		ItemId		lp = PageGetItemId(page, offsets[i]);
-
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
-		tuple.t_len = ItemIdGetLength(lp);
-		ItemPointerSet(&tuple.t_self, block, offsets[i]);
-		ExecStoreBufferHeapTuple(&tuple, v->slot, buffer);
-		slot_getsomeattrs(v->slot, v->last_attribute);
+		cscan_heap_row(&v->rows, buffer, offsets[i], values, nulls);
 		for (int column = 0; column < ncolumns; column++)
-		{
-			int			attribute = v->index->rd_index->indkey.values[column] - 1;
-
-			seen[i] = hash_row(v, seen[i], column, v->slot->tts_values[attribute], v->slot->tts_isnull[attribute]);
-		}
+			seen[i] = hash_row(v, seen[i], column, values[column], nulls[column]);
 	}
-	ExecClearTuple(v->slot);
-	ReleaseBuffer(buffer);
+	cscan_heap_release(&v->rows, buffer);
 	if (n != nrows)
 		return psprintf("the table has %u rows, and %u are stored", n, nrows);
 
@@ -381,16 +365,11 @@ cscan_columns_verify(PG_FUNCTION_ARGS)
 	/* VACUUM must not set a block's bit of the map again in mid-comparison. */
 	v.index = open_index(PG_GETARG_OID(0), lock, AccessShareLock, true, &v.heap);
 	require_valid(v.index);
-	v.slot = MakeSingleTupleTableSlot(RelationGetDescr(v.heap), &TTSOpsBufferHeapTuple);
+	cscan_heap_begin(&v.rows, v.heap, v.index);
 	v.vm_buffer = InvalidBuffer;
 	v.columns = palloc((RelationGetNumberOfAttributes(v.index) + 1) * sizeof(CScanDecoded));
 	for (int i = 0; i < RelationGetNumberOfAttributes(v.index); i++)
-	{
-		int			attribute = v.index->rd_index->indkey.values[i];
-
-		v.columns[i].attribute = TupleDescAttr(RelationGetDescr(v.heap), attribute - 1);
-		v.last_attribute = Max(v.last_attribute, attribute);
-	}
+		v.columns[i].attribute = cscan_heap_attribute(&v.rows, i);
 	cscan_store_read_meta(v.index, meta);
 	for (v.number = 0; v.number < meta->ngroups; v.number++)
 	{
@@ -403,7 +382,7 @@ cscan_columns_verify(PG_FUNCTION_ARGS)
 	}
 	if (BufferIsValid(v.vm_buffer))
 		ReleaseBuffer(v.vm_buffer);
-	ExecDropSingleTupleTableSlot(v.slot);
+	cscan_heap_end(&v.rows);
 	index_close(v.index, AccessShareLock);
 	table_close(v.heap, lock);
 	return (Datum) 0;

@@ -41,13 +41,6 @@ static relopt_enum_elt_def codecs[] = {
 	{NULL, 0}
 };
 
-CScanEncoding
-cscan_store_default_codec(void)
-{
-	return cscan_codec_known(CSCAN_ENCODING_ZSTD) ? CSCAN_ENCODING_ZSTD :
-		cscan_codec_known(CSCAN_ENCODING_LZ4) ? CSCAN_ENCODING_LZ4 : CSCAN_ENCODING_NONE;
-}
-
 void
 cscan_store_init(void)
 {
@@ -58,7 +51,7 @@ cscan_store_init(void)
 					  AccessExclusiveLock);
 	add_enum_reloption(store_options, "compression",
 					   "Compression of values that have no shorter encoding",
-					   codecs, cscan_store_default_codec(),
+					   codecs, cscan_values_default_codec(),
 					   "Valid values are \"none\", \"lz4\" and \"zstd\".",
 					   ShareUpdateExclusiveLock);
 }
@@ -279,7 +272,6 @@ cscan_columns_handler(PG_FUNCTION_ARGS)
 	static const IndexAmRoutine routine = {
 		.type = T_IndexAmRoutine,
 		.amcanmulticol = true,
-		.amusemaintenanceworkmem = true,
 		CSCAN_AM_SUMMARIZING
 		.amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL,
 		.ambuild = store_build,

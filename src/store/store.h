@@ -3,13 +3,14 @@
  * store.h
  *		The column store: what an index of the method cscan_columns holds.
  *
- *		handler.c		the access method, as PostgreSQL calls it
  *		functions.c		the functions that users call
+ *		handler.c		the access method, as PostgreSQL calls it
  *		vacuum.c		what VACUUM does to an index
  *		fill.c			a row group's values, from the heap into column runs
+ *		heap.c			the rows of a heap page
  *		values.c		a type's values as integers or strings, and back
- *		directory.c		metapage, map and directory pages
  *		extents.c		which pages are free
+ *		directory.c		metapage, map and directory pages
  *		runs.c			column runs in pages
  *
  * Calls go downwards only.
@@ -228,14 +229,14 @@ extern void cscan_store_mark_stale(Relation index, BlockNumber block);
 /* Set the bits that "stale" has in the bitmaps of a directory page. */
 extern void cscan_store_mark_all_stale(Relation index, BlockNumber directory, const uint8 *stale);
 
-struct CScanExtents;
-
 /*
  * Publish that group is being built, and return the entry's generation.  The
  * group has a directory page afterwards; group's number must be below
- * cscan_store_max_groups().
+ * cscan_store_max_groups().  So many free pages as cscan_store_lacks_pages()
+ * says are used for it and its map.
  */
-extern uint64 cscan_store_begin_group(Relation index, struct CScanExtents *extents, uint32 group,
+extern int	cscan_store_lacks_pages(Relation index, uint32 group);
+extern uint64 cscan_store_begin_group(Relation index, uint32 group, const BlockNumber *free_pages,
 									  BlockNumber *directory);
 
 /*
@@ -255,7 +256,6 @@ typedef struct CScanExtents CScanExtents;
 extern CScanExtents *cscan_extents_find(Relation index);
 extern BlockNumber cscan_extents_allocate(CScanExtents *extents, uint32 npages);
 extern void cscan_extents_free(CScanExtents *extents, BlockNumber first, uint32 npages);
-extern BlockNumber cscan_extents_unused(const CScanExtents *extents);
 
 /* ---------- runs.c ---------- */
 
@@ -324,6 +324,33 @@ extern void cscan_values_input(CScanValues *values, CScanEncoding codec, CScanCo
 extern Datum cscan_values_datum_of_integer(Form_pg_attribute attribute, CScanStorage storage, int scale, int64 integer);
 extern Datum cscan_values_datum_of_string(CScanStorage storage, const uint8 *bytes, uint32 length);
 
+/* The codec of an index without options. */
+extern CScanEncoding cscan_values_default_codec(void);
+
+/* ---------- heap.c ---------- */
+
+typedef struct CScanHeap
+{
+	Relation	heap;
+	Relation	index;
+	int			ncolumns;
+	int			last_attribute; /* the largest one that is a column */
+	TupleTableSlot *slot;
+} CScanHeap;
+
+extern void cscan_heap_begin(CScanHeap *h, Relation heap, Relation index);
+extern void cscan_heap_end(CScanHeap *h);
+extern Form_pg_attribute cscan_heap_attribute(const CScanHeap *h, int column);
+
+/* Get the line pointers of a locked page that have tuples; returns how many. */
+extern int	cscan_heap_offsets(Page page, OffsetNumber *offsets, bool *has_dead);
+
+/* Get the columns of one of these; they lie in the pinned page. */
+extern void cscan_heap_row(CScanHeap *h, Buffer buffer, OffsetNumber offset, Datum *values, bool *isnull);
+
+/* Give back the page. */
+extern void cscan_heap_release(CScanHeap *h, Buffer buffer);
+
 /* ---------- fill.c ---------- */
 
 /* The phase of CREATE INDEX that fills; 1 is PostgreSQL's own. */
@@ -353,8 +380,5 @@ extern bool cscan_store_is_index(Relation index);
 
 /* Define the method's reloptions. */
 extern void cscan_store_init(void);
-
-/* The codec of an index without options. */
-extern CScanEncoding cscan_store_default_codec(void);
 
 #endif							/* CSCAN_STORE_H */

@@ -22,6 +22,8 @@
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 
+#include "columns/codec.h"
+
 /* Numerics on disk */
 #define NUMERIC_SHORT			0x8000
 #define NUMERIC_SPECIAL			0xC000
@@ -424,4 +426,11 @@ cscan_values_datum_of_string(CScanStorage storage, const uint8 *bytes, uint32 le
 		memcpy(copy, bytes, length);
 	}
 	return PointerGetDatum(copy);
+}
+
+CScanEncoding
+cscan_values_default_codec(void)
+{
+	return cscan_codec_known(CSCAN_ENCODING_ZSTD) ? CSCAN_ENCODING_ZSTD :
+		cscan_codec_known(CSCAN_ENCODING_LZ4) ? CSCAN_ENCODING_LZ4 : CSCAN_ENCODING_NONE;
 }
