@@ -38,6 +38,7 @@
 #include "utils/acl.h"
 #include "utils/hsearch.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
 #if PG_VERSION_NUM < 150000
@@ -556,6 +557,30 @@ cscan_vacuum_delay_point(void)
 	vacuum_delay_point();
 #else
 	vacuum_delay_point(false);
+#endif
+}
+
+/* 16: another name of the subtransaction that gave a table a new file */
+static inline bool
+cscan_is_new_in_transaction(Relation rel)
+{
+#if PG_VERSION_NUM < 160000
+	SubTransactionId newest = rel->rd_newRelfilenodeSubid | rel->rd_firstRelfilenodeSubid;
+#else
+	SubTransactionId newest = rel->rd_newRelfilelocatorSubid | rel->rd_firstRelfilelocatorSubid;
+#endif
+
+	return (rel->rd_createSubid | newest) != InvalidSubTransactionId;
+}
+
+/* 17: what a snapshot sees is never removed before it */
+static inline bool
+cscan_snapshots_may_be_too_old(void)
+{
+#if PG_VERSION_NUM < 170000
+	return old_snapshot_threshold >= 0;
+#else
+	return false;
 #endif
 }
 

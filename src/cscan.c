@@ -32,6 +32,7 @@ PG_MODULE_MAGIC;
 #endif
 
 bool		cscan_enabled = true;
+bool		cscan_columns_enabled = true;
 int			cscan_policy = CSCAN_POLICY_RELEVANCE;
 int			cscan_chunk_size = 4096;
 double		cscan_buffer_share = 0.5;
@@ -78,6 +79,14 @@ assign_enabled(bool newval, void *extra)
 }
 
 static void
+assign_columns(bool newval, void *extra)
+{
+	(void) extra;
+	if (newval != cscan_columns_enabled)
+		ResetPlanCache();
+}
+
+static void
 assign_min_table_size(int newval, void *extra)
 {
 	(void) extra;
@@ -119,6 +128,14 @@ define_session_settings(void)
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
 							 NULL, assign_enabled, NULL);
+	DefineCustomBoolVariable("cscan.columns",
+							 "Lets cooperative scans read columns from indexes of access method cscan_columns.",
+							 NULL,
+							 &cscan_columns_enabled,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL, assign_columns, NULL);
 	DefineCustomEnumVariable("cscan.policy",
 							 "Selects the policy that schedules this session's cooperative scans.",
 							 NULL,

@@ -28,6 +28,7 @@ typedef enum CScanDropBehind
 
 /* Settings; see cscan.c for their meaning. */
 extern bool cscan_enabled;
+extern bool cscan_columns_enabled;
 extern int	cscan_policy;		/* a CScanPolicyId */
 extern int	cscan_chunk_size;	/* kB */
 extern double cscan_buffer_share;

@@ -45,9 +45,17 @@ typedef enum CScanFaultPlace
 
 	/* Whoever builds a row group of a column store */
 	CSCAN_FAULT_STORE_BEGUN,	/* it is published as being built */
-	CSCAN_FAULT_STORE_BLOCK,	/* a block looked all-visible, and is not locked yet */
-	CSCAN_FAULT_STORE_WRITTEN,	/* its pages are written, nothing refers to them */
+	CSCAN_FAULT_STORE_BLOCK,	/* a block looked all-visible, and is not
+								 * locked yet */
+	CSCAN_FAULT_STORE_WRITTEN,	/* its pages are written, nothing refers to
+								 * them */
 	CSCAN_FAULT_STORE_PUBLISHED,	/* it serves */
+
+	/* A scan of row groups */
+	CSCAN_FAULT_STORE_LOOK,		/* it has read the visibility map, and no
+								 * entry */
+	CSCAN_FAULT_STORE_ENTRY,	/* it has read an entry, and no run */
+	CSCAN_FAULT_STORE_READ,		/* it has read the runs */
 
 	/* The Active Buffer Manager */
 	CSCAN_FAULT_ABM_START,		/* it has started, but done nothing yet */

@@ -4,6 +4,7 @@
     tpch     all eight tables with keys and indexes, lineitem in the order of l_shipdate
     months, years, members
              the same rows of lineitem, in the same order, in partitions: 84 by month, the same below seven by year, and 1,500 of equal size (at scale 1; fewer at smaller ones)
+    columns  the same lineitem, in the same order, with an index of the columns that Q1 and Q6 need
     resident no lineitem: table "resident", 1,500 partitions of 1 MB at every scale
 
     load(cluster, database)    the database is there, as its SQL says, and frozen, analysed and checkpointed; returns what is known of it: scale,
@@ -34,9 +35,10 @@ TPCH = 'tpch'
 PGBENCH = 'pgbench'
 LARGEST_FAMILY = 1500       # partitions of database "members" at scale 1; smaller scales have fewer of the same size
 MONTHS, YEARS, MEMBERS = 'months', 'years', 'members'
+COLUMNS = 'columns'
 RESIDENT = 'resident'
 SQL = Path(__file__).parent / 'tpch'
-AFTER = {TPCH: 'indexes.sql', **{name: f'{name}.sql' for name in (MONTHS, YEARS, MEMBERS)}}    # what follows the loading
+AFTER = {TPCH: 'indexes.sql', **{name: f'{name}.sql' for name in (MONTHS, YEARS, MEMBERS, COLUMNS)}}    # what follows the loading
 MANY_LOCKS = {'max_locks_per_transaction': 1024}    # for 16 queries of 1,500 partitions
 
 LOADING = {'fsync': 'off', 'wal_level': 'minimal', 'max_wal_senders': 0, 'max_wal_size': '8GB', 'shared_buffers': '128MB',
@@ -100,10 +102,12 @@ def fill(connection, database, scale):
                 connection.execute(definition)
                 copy_rows(connection, table, scale)
     if database in AFTER:
-        note('making partitions' if database != TPCH else 'making indexes')
+        note('making indexes' if database in (TPCH, COLUMNS) else 'making partitions')
         members = max(2, round(LARGEST_FAMILY * min(1.0, scale)))
         connection.execute((SQL / AFTER[database]).read_text().replace(':members', str(members)))
     connection.execute('VACUUM (FREEZE, ANALYZE)')
+    if database == COLUMNS:                     # only what has been vacuumed is stored
+        connection.execute("SELECT cscan_columns_fill('lineitem_columns')")
     connection.execute('CHECKPOINT')
 
 

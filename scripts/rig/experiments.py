@@ -75,7 +75,7 @@ TABLE2 = Ranges(16, SIZES, ('FAST', 'SLOW'))
 
 
 def partitioned(about, work, variants, reference, **more):
-    """The same rows in one table and in partitions, one after the other; the variants' names say in which."""
+    """The same rows in several databases, such as in one table and in partitions; the variants' names say in which."""
     return ordered(about, work, **{'variants': variants, 'free': variants, 'reference': reference, **more})
 
 
@@ -88,6 +88,12 @@ PARTITIONS = {
     'workers': partitioned('four FAST scans of all of it, without and with two parallel workers each', Ranges(4, (100,)),
                            ('relevance-84', 'relevance-workers-84'), ('relevance-84',), free=(), memory=3 * PER_BACKEND),
     'memory': WarmMembers('one query of 1,500 partitions of 1 MB in shared buffers, CScan forced', variants=('postgres', 'relevance')),
+}
+
+COLUMNS = {
+    'alone': partitioned('one cold FAST scan of all of it', Ranges(1, (100,)), ('postgres', 'relevance', 'columns'), ('postgres',),
+                         free=('postgres', 'relevance'), repeat=3),
+    'table2': partitioned('the streams of table2', TABLE2, (*CORE, 'relevance', 'columns'), CORE),
 }
 
 EXPERIMENTS = {
@@ -111,6 +117,7 @@ EXPERIMENTS = {
                   {'alone': Oltp('alone', scans=0, variants=('postgres',)), 'beside': Oltp('beside four scans', variants=('postgres', 'relevance'))},
                   ('alone', 'beside')),
     'partitions': Sweep('lineitem in one table, in 84 and 1,500 partitions, and sub-partitioned; 1,500 partitions in memory', PARTITIONS, ('streams',)),
+    'columns': Sweep('lineitem with an index of the columns that are needed', COLUMNS, ('alone',)),
     'load-rate': LoadRate('count(*) of a cold table without a limit, beside fio'),
     'fast10': Streams('ten FAST scans, started 1 s apart', FullScans('F' * 10)),
     'mix10': Streams('five FAST and five SLOW scans, started 1 s apart', FullScans('FS' * 5)),
@@ -176,6 +183,8 @@ TARGETS = {
     ('partitions', 'leaves', 'relevance-years', 'relevance'): {'bytes': 1.15},
     ('partitions', 'table2', 'relevance-84', '*'): {'stream': 0.45, 'bytes': 0.55},
     ('partitions', 'workers', 'relevance-workers-84', 'relevance-84'): {'bytes': 1.2},
+    ('columns', 'alone', 'columns', 'postgres'): {'seconds': 0.2, 'bytes': 0.04},
+    ('columns', 'table2', 'columns', '*'): {'bytes': 0.06},
     ('partitions', 'memory', 'relevance', 'postgres'): {'count': 1.05, 'planning': 1.2, 'start': 1.05},
 }
 

@@ -19,6 +19,7 @@ import time
 from dataclasses import dataclass
 
 from .cluster import Failure
+from .data import COLUMNS
 from .guard import Guard
 from .limits import MB, ReadAhead, competitors, cpu_of_all, drop_page_cache, lateness, open_limit, pace, scheduled, touch_shared_memory, use_free_memory
 from .progress import note
@@ -146,9 +147,10 @@ class Rig:
                     'chunk_blocks': self.chunk_blocks(), 'page_cache': self.settings.page_cache}
 
     def prepare(self, database, hidden):
-        """The views of this very build; all indexes of lineitem but the hidden one, whatever an earlier run has hidden."""
+        """The views of this very build, unless indexes of columns depend on them; all indexes of lineitem but the hidden one, whatever an
+        earlier run has hidden."""
         with self.cluster.connect(database) as connection:
-            if self.cscan:
+            if self.cscan and database != COLUMNS:
                 connection.execute('DROP EXTENSION IF EXISTS cscan; CREATE EXTENSION cscan')
             connection.execute("""UPDATE pg_index SET indisvalid = NOT indisvalid
                 WHERE indrelid = 'lineitem'::regclass AND indisvalid = (indexrelid::regclass::text = %s)""", (hidden,))

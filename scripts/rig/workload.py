@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .cluster import DATABASE, Failure
-from .data import MB, MEMBERS, MONTHS, SQL, TPCH, YEARS
+from .data import COLUMNS, MB, MEMBERS, MONTHS, SQL, TPCH, YEARS
 
 # TPC-H Q6 and Q1.
 TEMPLATES = {
@@ -221,6 +221,7 @@ VARIANTS = {
     **{f'{name}-1500': Variant(plan, policy, extra=extra, database=MEMBERS, memory=MANY[name]) for name, plan, policy, extra in OF_PARTITIONS
        if name in MANY},
     'relevance-workers-84': Variant(r'(?s)Workers Planned: 2.*Custom Scan \(CScan\) on', 'relevance', extra=WORKERS, database=MONTHS, memory=3 * FEW),
+    'columns': Variant(r'CScan Index: lineitem_columns', extra={'cscan.enabled': 'on'}, database=COLUMNS),   # no policy: nothing is scheduled
     'pg_prewarm': Variant(''),
     'fio': Variant(''),         # no server at all: what the disk can do
 }

@@ -137,6 +137,10 @@ cscan_blocks_register(CScanState *node, bool joinable)
 	if (node->reg && (node->nranges == 0 || !cscan_registry_again(node->reg, &target, 1)))
 		cscan_blocks_leave(node);
 
+	/* Row groups are not scheduled. */
+	if (node->kind == CSCAN_COLUMNS)
+		return;
+
 	/* synchronize_seqscans may have been turned off since planning. */
 	if (node->reg == NULL && synchronize_seqscans && node->nranges > 0)
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,

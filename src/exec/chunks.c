@@ -187,7 +187,8 @@ cscan_chunks_begin(CScanState *node)
 
 		/* PostgreSQL's own bitmap scan would make the bitmap once more. */
 		node->better_alone = (node->reg == NULL && reads_better_alone(node));
-		node->plain = (node->reg == NULL && node->kind != CSCAN_BITMAP && !node->better_alone);
+		node->plain = (node->reg == NULL && node->kind != CSCAN_BITMAP && node->kind != CSCAN_COLUMNS &&
+					   !node->better_alone);
 		if (any && node->reg == NULL && !node->plain)
 			set_all(node);
 	}

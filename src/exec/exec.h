@@ -7,6 +7,7 @@
  *		explain.c		what EXPLAIN says
  *		gather.c		a CScan or a family below a Gather
  *		tuples.c		heap scan, page loop and tuples
+ *		columns.c		rows from column runs and the rest of the heap
  *		family.c		the CScans of an Append, as one scan
  *		chunks.c		which chunk is next
  *		parallel.c		what the processes of a parallel scan share
@@ -30,13 +31,15 @@
 
 #include "exec/pages.h"
 #include "shared/registry.h"
+#include "store/store.h"
 
 /* What a CScan reads of its table. */
 typedef enum CScanKind
 {
 	CSCAN_WHOLE,				/* all of it */
 	CSCAN_BITMAP,				/* the pages of a bitmap from its child */
-	CSCAN_TID_RANGE				/* a range of TIDs */
+	CSCAN_TID_RANGE,			/* a range of TIDs */
+	CSCAN_COLUMNS				/* all of it, by an index of columns */
 } CScanKind;
 
 /* What custom_private holds: integers, in this order. */
@@ -48,16 +51,21 @@ typedef enum CScanPrivate
 	CSCAN_PRIVATE_FAMILY,		/* Oid of the table that the query names, if
 								 * this is a child of an Append whose order
 								 * nobody needs; else 0 */
+	CSCAN_PRIVATE_INDEX,		/* Oid of the index of columns, or 0 */
 	CSCAN_PRIVATE_NFIELDS
 } CScanPrivate;
 
 /*
  * custom_exprs holds the index conditions that a bitmap-driven scan checks
- * again, or a TID range scan's conditions on ctid.
+ * again, a TID range scan's conditions on ctid, or the conditions by which a
+ * scan over row groups may skip some.
  */
 
 /* What the processes of a parallel scan share, see parallel.c. */
 typedef struct CScanParallel CScanParallel;
+
+/* What a scan over row groups has, see columns.c. */
+typedef struct CScanColumns CScanColumns;
 
 /* The CScans of an Append that share a registration, see family.c. */
 typedef struct CScanFamily CScanFamily;
@@ -72,6 +80,10 @@ typedef struct CScanCounts
 	uint64		loaded;
 	uint64		self;
 	uint64		waited;			/* us */
+	uint64		groups;			/* row groups */
+	uint64		skipped;		/* of these, those whose runs cannot have a
+								 * row */
+	uint64		blocks[CSCAN_NSOURCES]; /* by where their rows come from */
 } CScanCounts;
 
 #define CSCAN_NCOUNTS	((int) (sizeof(CScanCounts) / sizeof(uint64)))
@@ -125,6 +137,9 @@ typedef struct CScanState
 	uint32		prefetched;		/* entries before this one need no advice */
 	bool		recheck_page;	/* check the index condition of its tuples */
 
+	CScanColumns *columns;		/* of a scan over row groups, once it may run */
+	uint32		group_blocks;	/* its index's */
+
 	Oid			family_relid;	/* the table that the query names, if the
 								 * planner allows a family; else invalid */
 	CScanFamily *family;		/* NULL: not in a family */
@@ -159,6 +174,15 @@ extern void cscan_gather_shutdown(CustomScanState *css);
 /* tuples.c */
 extern TupleTableSlot *cscan_tuples_exec(CustomScanState *css);
 extern void cscan_tuples_choose_exec(CScanState *node);
+
+/* columns.c */
+extern Oid	cscan_columns_index(const CustomScan *plan);
+extern Bitmapset *cscan_columns_needed(const CustomScan *plan);
+extern void cscan_columns_begin(CScanState *node, EState *estate);
+extern void cscan_columns_reset(CScanState *node);
+extern void cscan_columns_begin_pass(CScanState *node);
+extern TupleTableSlot *cscan_columns_next_row(CScanState *node);
+extern void cscan_columns_end(CScanState *node);
 
 /* family.c */
 extern void cscan_family_init(const CustomExecMethods *methods);

@@ -82,6 +82,45 @@ show_family(const CScanState *node, ExplainState *es)
 							quote_identifier(name) : name, es);
 }
 
+/* Show the index of columns, and those of its columns that the scan reads. */
+static void
+show_columns(CustomScanState *css, ExplainState *es)
+{
+	const CustomScan *plan = (const CustomScan *) css->ss.ps.plan;
+	Bitmapset  *needed = cscan_columns_needed(plan);
+	char	   *name = get_rel_name(cscan_columns_index(plan));
+	List	   *columns = NIL;
+	int			member = -1;
+
+	if (name)
+		ExplainPropertyText("CScan Index", es->format == EXPLAIN_FORMAT_TEXT ? quote_identifier(name) : name, es);
+	while ((member = bms_next_member(needed, member)) >= 0)
+		columns = lappend(columns, get_attname(RelationGetRelid(css->ss.ss_currentRelation),
+											   member + FirstLowInvalidHeapAttributeNumber, true));
+	ExplainPropertyList("CScan Columns", columns, es);
+}
+
+/* Show a number of blocks; text format leaves out none. */
+static void
+show_blocks(const char *key, uint64 blocks, ExplainState *es)
+{
+	if (blocks > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyUInteger(key, NULL, blocks, es);
+}
+
+/* Show what was read of row groups, and of the heap and why. */
+static void
+show_groups(const CScanCounts *counts, ExplainState *es)
+{
+	ExplainPropertyUInteger("CScan Row Groups", NULL, counts->groups, es);
+	ExplainPropertyUInteger("CScan Row Groups Skipped", NULL, counts->skipped, es);
+	ExplainPropertyUInteger("CScan Blocks Columnar", NULL, counts->blocks[CSCAN_FROM_RUNS], es);
+	show_blocks("CScan Heap Blocks Not Stored", counts->blocks[CSCAN_FROM_HEAP_BEYOND], es);
+	show_blocks("CScan Heap Blocks Not All-Visible", counts->blocks[CSCAN_FROM_HEAP_HIDDEN], es);
+	show_blocks("CScan Heap Blocks Stale", counts->blocks[CSCAN_FROM_HEAP_STALE], es);
+	show_blocks("CScan Heap Blocks by Isolation", counts->blocks[CSCAN_FROM_HEAP_ALWAYS], es);
+}
+
 void
 cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
@@ -100,6 +139,8 @@ cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	}
 	else if (node->kind == CSCAN_TID_RANGE)
 		show_condition(css, "TID Cond", ancestors, es);
+	else if (node->kind == CSCAN_COLUMNS)
+		show_columns(css, es);
 	show_family(node, es);
 	if (!es->analyze)
 		return;
@@ -110,6 +151,11 @@ cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 
 		for (int k = 0; k < CSCAN_NCOUNTS; k++)
 			((uint64 *) &all)[k] += counted[k];
+	}
+	if (node->kind == CSCAN_COLUMNS)
+	{
+		show_groups(&all, es);
+		return;
 	}
 	ExplainPropertyText("CScan Policy", cscan_policies[node->policy]->name, es);
 	if (node->kind != CSCAN_WHOLE)

@@ -35,6 +35,8 @@ begin(CScanState *node)
 	if (node->host == NULL)
 	{
 		cscan_chunks_reset(node);
+		if (node->columns)
+			cscan_columns_reset(node);
 		cscan_blocks_find(node);
 		node->head = 0;
 		if (node->first_rows && node->nranges > 0)

@@ -54,10 +54,10 @@ create_state(CustomScan *cscan)
 
 	NodeSetTag(node, T_CustomScanState);
 	node->css.methods = &cscan_exec_methods;
-#if CSCAN_HAVE_SLOT_OPS
-	node->css.slotOps = &TTSOpsBufferHeapTuple;
-#endif
 	node->kind = (CScanKind) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_KIND);
+#if CSCAN_HAVE_SLOT_OPS
+	node->css.slotOps = node->kind == CSCAN_COLUMNS ? &TTSOpsVirtual : &TTSOpsBufferHeapTuple;
+#endif
 	node->first_rows = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FIRST_ROWS) &&
 		!cscan_debug_small_scans;
 	node->family_relid = (Oid) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FAMILY);
@@ -77,10 +77,13 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	 * The slot was made for virtual tuples.  Projection and qual were compiled
 	 * against it and take its columns as deformed.  Make all three anew.
 	 */
-	ExecInitScanTupleSlot(estate, ss, RelationGetDescr(ss->ss_currentRelation),
-						  table_slot_callbacks(ss->ss_currentRelation));
-	ExecAssignScanProjectionInfoWithVarno(ss, (int) plan->scan.scanrelid);
-	ss->ps.qual = ExecInitQual(plan->scan.plan.qual, (PlanState *) ss);
+	if (node->kind != CSCAN_COLUMNS)
+	{
+		ExecInitScanTupleSlot(estate, ss, RelationGetDescr(ss->ss_currentRelation),
+							  table_slot_callbacks(ss->ss_currentRelation));
+		ExecAssignScanProjectionInfoWithVarno(ss, (int) plan->scan.scanrelid);
+		ss->ps.qual = ExecInitQual(plan->scan.plan.qual, (PlanState *) ss);
+	}
 #else
 	CustomScan *plan = (CustomScan *) css->ss.ps.plan;
 #endif
@@ -92,6 +95,8 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	}
 	else if (node->kind == CSCAN_TID_RANGE)
 		node->tid_bounds = cscan_tid_range_compile(plan->custom_exprs, (PlanState *) css);
+	else if (node->kind == CSCAN_COLUMNS && !(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		cscan_columns_begin(node, estate);
 	node->context = AllocSetContextCreate(estate->es_query_cxt, "CScan", ALLOCSET_SMALL_SIZES);
 	node->policy = cscan_policy;
 	node->pages_room = MaxAllocHugeSize;
@@ -119,6 +124,8 @@ leave(CScanState *node, bool for_good)
 		else
 			cscan_registry_rest(node->reg);
 	}
+	if (node->columns)
+		cscan_columns_reset(node);
 	bms_free(node->done);
 	node->done = NULL;
 	node->chunk_blocks = 0;
@@ -181,6 +188,8 @@ end_scan(CustomScanState *css)
 		table_endscan(node->scan);
 		node->scan = NULL;
 	}
+	if (node->columns)
+		cscan_columns_end(node);
 	if (outerPlanState(css))
 		ExecEndNode(outerPlanState(css));
 }

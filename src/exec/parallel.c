@@ -175,8 +175,9 @@ cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 	p->span = node->span;
 
 	/* If it is not registered it is divided into chunks. */
-	cscan_space_begin(&p->chunks, cscan_space_chunk_blocks_for(cscan_shared->preferred_chunk_blocks,
-															   node->nblocks));
+	cscan_space_begin(&p->chunks,
+					  cscan_space_chunk_blocks_for(node->kind == CSCAN_COLUMNS ? node->group_blocks :
+												   cscan_shared->preferred_chunk_blocks, node->nblocks));
 	pg_atomic_write_u32(&p->head_taken, p->head == 0);
 	pg_atomic_write_u32(&p->next_chunk, cscan_space_chunk_of(&p->chunks, Max(p->head, p->span.first)));
 }

@@ -10,7 +10,8 @@
  * pages differs, and that comes from chunks.c.  The node reads every page
  * itself through the buffer manager, so the ABM's pins only decide whether
  * that is a hit.  bitmap.c and tid_range.c have what is particular to scans
- * that read only a part of the table.
+ * that read only a part of the table, and columns.c has the rows of scans over
+ * row groups.
  *
  * Invariant: the node has at most one page pinned, and none while it waits for
  * a chunk.
@@ -21,9 +22,9 @@
 
 #include "access/tableam.h"
 #include "pgstat.h"
-#include "storage/bufpage.h"
 
 #include "exec/exec.h"
+#include "exec/heap_page.h"
 #include "fault.h"
 
 /*
@@ -41,6 +42,7 @@ make_descriptor(CScanState *node)
 	switch (node->kind)
 	{
 		case CSCAN_WHOLE:
+		case CSCAN_COLUMNS:
 			heap = (HeapScanDesc) table_beginscan_strat(rel, snapshot, 0, NULL, true, node->plain);
 			break;
 		case CSCAN_BITMAP:
@@ -79,13 +81,16 @@ begin_heap_scan(CScanState *node)
 		node->scan = cscan_parallel_begin(node);
 		if (node->scan == NULL)
 			node->scan = make_descriptor(node);
-		return;
 	}
-
-	if (!node->by_family && !node->alone)
-		cscan_chunks_begin(node);
-	node->scan = make_descriptor(node);
-	if (node->plain)
+	else
+	{
+		if (!node->by_family && !node->alone)
+			cscan_chunks_begin(node);
+		node->scan = make_descriptor(node);
+	}
+	if (node->kind == CSCAN_COLUMNS)
+		cscan_columns_begin_pass(node);
+	if (node->plain && !node->parallel)
 	{
 		node->counts.self += node->nranges > 0;
 		node->finished = (node->nranges == 0);
@@ -117,11 +122,7 @@ next_page(CScanState *node)
 		{
 			/* Nothing stays pinned while waiting. */
 			ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
-			if (BufferIsValid(heap->rs_cbuf))
-			{
-				ReleaseBuffer(heap->rs_cbuf);
-				heap->rs_cbuf = InvalidBuffer;
-			}
+			cscan_heap_page_release(heap);
 			if (!(node->by_family ? cscan_family_next(node) : cscan_chunks_next(node)))
 				return false;
 			continue;
@@ -153,10 +154,6 @@ next_tuple(ScanState *ss)
 	CScanState *node = (CScanState *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
 	HeapScanDesc heap;
-	HeapTuple	tuple;
-	OffsetNumber offset;
-	ItemId		lp;
-	Page		page;
 
 	if (node->scan == NULL)
 		begin_heap_scan(node);
@@ -178,18 +175,22 @@ next_tuple(ScanState *ss)
 		return ExecClearTuple(slot);
 	}
 
-	tuple = &heap->rs_ctup;
-	page = BufferGetPage(heap->rs_cbuf);
-	offset = heap->rs_vistuples[heap->rs_cindex++];
-	lp = PageGetItemId(page, offset);
-	tuple->t_data = (HeapTupleHeader) PageGetItem(page, lp);
-	tuple->t_len = ItemIdGetLength(lp);
-	ItemPointerSet(&tuple->t_self, heap->rs_cblock, offset);
 	if (node->kind == CSCAN_BITMAP)
 		pgstat_count_heap_fetch(ss->ss_currentRelation);
 	else
 		pgstat_count_heap_getnext(ss->ss_currentRelation);
-	return ExecStoreBufferHeapTuple(tuple, slot, heap->rs_cbuf);
+	return cscan_heap_page_next(heap, slot);
+}
+
+/* The same of a scan over row groups. */
+static TupleTableSlot *
+next_column_row(ScanState *ss)
+{
+	CScanState *node = (CScanState *) ss;
+
+	if (node->scan == NULL)
+		begin_heap_scan(node);
+	return cscan_columns_next_row(node);
 }
 
 /* Get the next tuple that meets the index conditions. */
@@ -228,8 +229,15 @@ recheck(ScanState *ss, TupleTableSlot *slot)
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
-	return ExecScan(&node->ss, ((CScanState *) node)->kind == CSCAN_BITMAP ?
-					next_rechecked_tuple : next_tuple, recheck);
+	switch (((CScanState *) node)->kind)
+	{
+		case CSCAN_BITMAP:
+			return ExecScan(&node->ss, next_rechecked_tuple, recheck);
+		case CSCAN_COLUMNS:
+			return ExecScan(&node->ss, next_column_row, recheck);
+		default:
+			return ExecScan(&node->ss, next_tuple, recheck);
+	}
 }
 
 TupleTableSlot *
@@ -292,7 +300,7 @@ cscan_tuples_choose_exec(CScanState *node)
 
 	ps->ExecProcNode = exec_general;
 #if CSCAN_HAVE_SCAN_EXTENDED
-	if (ps->state->es_epq_active != NULL || node->kind == CSCAN_BITMAP)
+	if (ps->state->es_epq_active != NULL || node->kind == CSCAN_BITMAP || node->kind == CSCAN_COLUMNS)
 		return;
 	if (ps->qual == NULL)
 		ps->ExecProcNode = ps->ps_ProjInfo ? exec_with_project : exec_plain;

@@ -230,8 +230,11 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 		cscan_planning.active = false;
 
 	if (!cscan_planning.active || rte->rtekind != RTE_RELATION || rte->inh ||
-		rte->tablesample != NULL || IS_DUMMY_REL(rel) || wants_current_of(rel) ||
-		!cscan_eligible_decide(root, rel, rte->relid))
+		rte->tablesample != NULL || IS_DUMMY_REL(rel) || wants_current_of(rel))
+		return;
+
+	cscan_column_paths_add(root, rel, rte->relid);
+	if (!cscan_eligible_decide(root, rel, rte->relid))
 		return;
 
 	add_tid_ranges(root, rel);

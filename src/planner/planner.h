@@ -5,6 +5,7 @@
  *
  *		rewrite.c		the planner hook; turns a plan's scans into CScans
  *		paths.c			makes CScans compete with other scans, by cost
+ *		columns.c		the same for scans over row groups
  *		cost.c			what a CScan is estimated to cost
  *		visit.c			looks at the nodes of a plan
  *		eligible.c		which tables are scanned cooperatively
@@ -44,6 +45,9 @@ extern CScanPlanning cscan_planning;
 
 /* paths.c */
 extern void cscan_paths_init(void);
+
+/* columns.c */
+extern void cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
 /* cost.c */
 extern Cost cscan_cost_whole_discount(RelOptInfo *rel);

@@ -97,7 +97,7 @@ make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
 	cscan->scan.plan.type = T_CustomScan;
 	cscan->flags = 0;
 	cscan->custom_relids = bms_make_singleton((int) scan->scanrelid);
-	cscan->custom_private = list_make3_int(kind, first_rows, (int) InvalidOid);
+	cscan->custom_private = list_make4_int(kind, first_rows, (int) InvalidOid, (int) InvalidOid);
 	cscan->methods = &cscan_scan_methods;
 	return cscan;
 }
@@ -249,6 +249,7 @@ mark_family(Append *append, const CScanRewrite *ctx)
 		CustomScan *child = lfirst(lc);
 
 		if (!cscan_planner_is_cscan(&child->scan.plan) ||
+			list_nth_int(child->custom_private, CSCAN_PRIVATE_KIND) == CSCAN_COLUMNS ||
 			(append->plan.parallel_aware && !can_be_parallel(child)))
 			continue;
 		child->scan.plan.parallel_aware |= append->plan.parallel_aware;

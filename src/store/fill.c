@@ -82,7 +82,7 @@ count_blocks(CScanFilling *f, uint32 group, BlockNumber nblocks, const CScanGrou
 	{
 		if (is_all_visible(f, first + i))
 			*could += 1;
-		if (i < old->serving.covered && !cscan_is_stale(old->stale, i))
+		if (i < old->serving.covered && !cscan_has_bit(old->stale, i))
 			*are += 1;
 	}
 }
@@ -121,7 +121,6 @@ static CScanBlockFate
 add_block(CScanFilling *f, BlockNumber block, uint32 *max_offset)
 {
 	uint32		before = f->columns[0].n;
-	size_t		bytes_before = f->nbytes;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
 	OffsetNumber last;
 	int			n;
@@ -157,9 +156,13 @@ add_block(CScanFilling *f, BlockNumber block, uint32 *max_offset)
 		*max_offset = Max(*max_offset, last);
 	else if (fate == BLOCK_REFUSED)
 	{
+		/* Numerics may have become strings meanwhile. */
+		f->nbytes = 0;
 		for (int column = 0; column < f->ncolumns; column++)
+		{
 			cscan_values_truncate(&f->columns[column], before);
-		f->nbytes = bytes_before;
+			f->nbytes += f->columns[column].nbytes;
+		}
 	}
 	return fate;
 }
@@ -214,7 +217,7 @@ collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry
 			CHECK_FOR_INTERRUPTS();
 		fate = add_block(f, first + covered, &entry->max_offset);
 		if (fate != BLOCK_STORED)
-			cscan_set_stale(f->stale, covered);
+			cscan_set_bit(f->stale, covered);
 		if (fate == BLOCK_REFUSED)
 			entry->refused++;
 		cscan_values_add(&f->block_rows, Int32GetDatum((int32) (f->columns[0].n - before)), false);

@@ -121,63 +121,27 @@ cscan_columns_fill(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(fill.groups);
 }
 
-/* A column of a group, while it is compared with the heap */
-typedef struct CScanDecoded
-{
-	CScanColumnRun run;
-	Form_pg_attribute attribute;
-	const CScanStoredRun *stored;
-	uint32		vector;			/* that is decoded, or UINT32_MAX */
-	uint64		nulls[CSCAN_NULL_WORDS];
-	int64		integers[CSCAN_VECTOR];
-	const uint8 *strings[CSCAN_VECTOR];
-	uint32		lengths[CSCAN_VECTOR];
-} CScanDecoded;
-
 typedef struct CScanVerifying
 {
 	Relation	heap;
 	Relation	index;
 	CScanGroup	group;
 	uint32		number;			/* of the group */
-	CScanDecoded *columns;		/* the last one has the rows of each block */
+	CScanDecoder *columns;		/* the last one has the rows of each block */
 	CScanHeap	rows;
 	ReturnSetInfo *result;
 	Buffer		vm_buffer;
 } CScanVerifying;
 
-static void
-decode(CScanVerifying *v, int column, uint32 row)
-{
-	CScanDecoded *d = &v->columns[column];
-	CScanDamage damage;
-	bool		ok;
-
-	if (d->vector == row / CSCAN_VECTOR)
-		return;
-	d->vector = row / CSCAN_VECTOR;
-	cscan_column_nulls(&d->run, d->vector, d->nulls);
-	if (d->run.header.kind == CSCAN_COLUMN_INTEGERS)
-		ok = cscan_column_integers(&d->run, d->vector, d->integers, &damage);
-	else
-		ok = cscan_column_strings(&d->run, d->vector, d->strings, d->lengths, &damage);
-	if (!ok)
-		cscan_store_report_damage(v->index, &v->group.serving, d->stored, column, &damage);
-}
-
+/* A row's value of a column, decoded. */
 static Datum
 decoded_value(CScanVerifying *v, int column, uint32 row, bool *isnull)
 {
-	CScanDecoded *d = &v->columns[column];
-	uint32		i = row % CSCAN_VECTOR;
+	CScanDecoder *d = &v->columns[column];
 
-	decode(v, column, row);
-	*isnull = cscan_is_null(d->nulls, i);
-	if (*isnull)
-		return (Datum) 0;
-	if (d->run.header.kind == CSCAN_COLUMN_INTEGERS)
-		return cscan_values_datum_of_integer(d->attribute, d->stored->storage, d->stored->scale, d->integers[i]);
-	return cscan_values_datum_of_string(d->stored->storage, d->strings[i], d->lengths[i]);
+	cscan_decoder_decode(d, row / CSCAN_VECTOR);
+	*isnull = d->isnull[row % CSCAN_VECTOR];
+	return d->values[row % CSCAN_VECTOR];
 }
 
 static void
@@ -199,7 +163,7 @@ is_stale_now(CScanVerifying *v, uint32 i)
 	bool		stale = true;
 
 	if (cscan_store_read_group(v->index, v->number, &now))
-		stale = now.serving.generation != v->group.serving.generation || cscan_is_stale(now.stale, i);
+		stale = now.serving.generation != v->group.serving.generation || cscan_has_bit(now.stale, i);
 	cscan_store_free_group(&now);
 	return stale;
 }
@@ -217,7 +181,7 @@ by_number(const void *a, const void *b)
 static uint64
 hash_row(CScanVerifying *v, uint64 hash, int column, Datum value, bool isnull)
 {
-	Form_pg_attribute attribute = v->columns[column].attribute;
+	Form_pg_attribute attribute = cscan_heap_attribute(&v->rows, column);
 
 	return hash_combine64(hash, isnull ? 0 :
 						  1 + (uint64) datum_image_hash(value, attribute->attbyval, attribute->attlen));
@@ -287,14 +251,8 @@ read_runs(CScanVerifying *v)
 
 	for (int i = 0; i < nruns; i++)
 	{
-		CScanDecoded *d = &v->columns[i];
-		char	   *bytes = palloc_extended(Max(v->group.runs[i].size, 1), MCXT_ALLOC_HUGE);
-
-		if (!cscan_store_read_run(v->index, &v->group.serving, &v->group.runs[i], NULL, bytes))
+		if (!cscan_decoder_read(&v->columns[i], &v->group, NULL))
 			return false;
-		cscan_store_open_run(v->index, &v->group.serving, &v->group.runs[i], i, bytes, &d->run);
-		d->stored = &v->group.runs[i];
-		d->vector = UINT32_MAX;
 	}
 	return true;
 }
@@ -315,7 +273,7 @@ verify_group(CScanVerifying *v, uint32 group_blocks)
 	for (uint32 i = 0; i < group_blocks && first + i < nblocks; i++)
 	{
 		if (visibilitymap_get_status(v->heap, first + i, &v->vm_buffer) & VISIBILITYMAP_ALL_VISIBLE)
-			cscan_set_stale(visible, i);
+			cscan_set_bit(visible, i);
 	}
 	if (!cscan_store_read_group(v->index, v->number, &v->group))
 		return;
@@ -329,18 +287,16 @@ verify_group(CScanVerifying *v, uint32 group_blocks)
 	for (uint32 i = 0; i < v->group.serving.covered; i++)
 	{
 		uint32		nrows;
+		bool		isnull;
 		const char *problem = NULL;
 
 		CHECK_FOR_INTERRUPTS();
 		nrows = 0;
 		if (v->group.serving.nrows > 0)
-		{
-			decode(v, block_rows, i);
-			nrows = (uint32) v->columns[block_rows].integers[i % CSCAN_VECTOR];
-		}
+			nrows = (uint32) DatumGetInt32(decoded_value(v, block_rows, i, &isnull));
 		if (nrows > v->group.serving.nrows - row)
 			problem = "the rows of its blocks are more than those of the group";
-		else if (!cscan_is_stale(v->group.stale, i) && cscan_is_stale(visible, i))
+		else if (!cscan_has_bit(v->group.stale, i) && cscan_has_bit(visible, i))
 			problem = compare_page(v, first + i, row, nrows);
 		if (problem != NULL && !is_stale_now(v, i))
 			report_problem(v, first + i, problem);
@@ -367,9 +323,9 @@ cscan_columns_verify(PG_FUNCTION_ARGS)
 	require_valid(v.index);
 	cscan_heap_begin(&v.rows, v.heap, v.index);
 	v.vm_buffer = InvalidBuffer;
-	v.columns = palloc((RelationGetNumberOfAttributes(v.index) + 1) * sizeof(CScanDecoded));
-	for (int i = 0; i < RelationGetNumberOfAttributes(v.index); i++)
-		v.columns[i].attribute = cscan_heap_attribute(&v.rows, i);
+	v.columns = palloc((RelationGetNumberOfAttributes(v.index) + 1) * sizeof(CScanDecoder));
+	for (int i = 0; i <= RelationGetNumberOfAttributes(v.index); i++)
+		cscan_decoder_init(&v.columns[i], v.heap, v.index, i);
 	cscan_store_read_meta(v.index, meta);
 	for (v.number = 0; v.number < meta->ngroups; v.number++)
 	{
@@ -436,7 +392,7 @@ get_state(Relation heap, Relation index, CScanStoreState *state)
 		state->rows += group.serving.nrows;
 		for (uint32 i = 0; i < group.serving.covered; i++)
 		{
-			if (cscan_is_stale(group.stale, i))
+			if (cscan_has_bit(group.stale, i))
 				state->stale++;
 			else if (visibilitymap_get_status(heap, number * meta->group_blocks + i, &vm_buffer) & VISIBILITYMAP_ALL_VISIBLE)
 				state->covered++;

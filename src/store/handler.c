@@ -22,6 +22,7 @@
 #include "commands/progress.h"
 #include "fmgr.h"
 #include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "pgstat.h"
 #include "utils/rel.h"
@@ -208,6 +209,12 @@ store_costestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	*selectivity = 1;
 	*correlation = 0;
 	*pages = 0;
+}
+
+bool
+cscan_store_is_planned(const IndexOptInfo *info)
+{
+	return (void *) info->amcostestimate == (void *) store_costestimate;
 }
 
 static char *

@@ -151,11 +151,14 @@ cscan_store_read_run(Relation index, const CScanEntry *entry, const CScanStoredR
 	while (left > 0)
 	{
 		size_t		n = Min(left, CSCAN_STORE_PAGE_BYTES);
-		Buffer		buffer = ReadBufferExtended(index, MAIN_FORKNUM, entry->first + number, RBM_NORMAL, strategy);
-		Page		page = BufferGetPage(buffer);
+		Buffer		buffer;
+		Page		page;
 		const CScanPageOpaque *opaque;
 		bool		ours = false;
 
+		CHECK_FOR_INTERRUPTS();
+		buffer = ReadBufferExtended(index, MAIN_FORKNUM, entry->first + number, RBM_NORMAL, strategy);
+		page = BufferGetPage(buffer);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		/* After a crash of its next owner a page may be new. */
 		if (!PageIsNew(page) && PageGetSpecialSize(page) == MAXALIGN(sizeof(CScanPageOpaque)))
@@ -183,6 +186,22 @@ cscan_store_read_run(Relation index, const CScanEntry *entry, const CScanStoredR
 	return true;
 }
 
+/* Does what the directory says of a run fit to what is in it? */
+static bool
+is_possible(const CScanStoredRun *run, const CScanColumnRun *opened)
+{
+	switch (run->storage)
+	{
+		case CSCAN_STORAGE_BYVAL:
+			return opened->header.kind == CSCAN_COLUMN_INTEGERS;
+		case CSCAN_STORAGE_NUMERIC:
+			return opened->header.kind == CSCAN_COLUMN_INTEGERS &&
+				(run->nnulls == opened->header.nvalues || cscan_values_is_scale(run->scale));
+		default:
+			return opened->header.kind == CSCAN_COLUMN_STRINGS && run->storage <= CSCAN_STORAGE_CSTRING;
+	}
+}
+
 void
 cscan_store_open_run(Relation index, const CScanEntry *entry, const CScanStoredRun *run, int column,
 					 char *bytes, CScanColumnRun *opened)
@@ -197,6 +216,12 @@ cscan_store_open_run(Relation index, const CScanEntry *entry, const CScanStoredR
 				 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(index), entry->first + run->page),
 				 errdetail("Column run of column %d has %u values, not %u.", column + 1, opened->header.nvalues,
 						   column < RelationGetNumberOfAttributes(index) ? entry->nrows : entry->covered),
+				 errhint("REINDEX it.")));
+	if (!is_possible(run, opened))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(index), entry->first + run->page),
+				 errdetail("Column run of column %d has values of another kind than its row group says.", column + 1),
 				 errhint("REINDEX it.")));
 	if (opened->scratch_size > 0)
 		cscan_column_use_scratch(opened, palloc_extended(opened->scratch_size, MCXT_ALLOC_HUGE));

@@ -7,7 +7,10 @@
  *		handler.c		the access method, as PostgreSQL calls it
  *		vacuum.c		what VACUUM does to an index
  *		fill.c			a row group's values, from the heap into column runs
+ *		reader.c		row groups, as a scan reads them
+ *		zones.c			which row groups a scan need not read
  *		heap.c			the rows of a heap page
+ *		decode.c		a column run, vector by vector
  *		values.c		a type's values as integers or strings, and back
  *		extents.c		which pages are free
  *		directory.c		metapage, map and directory pages
@@ -59,6 +62,7 @@
 #include "storage/bufpage.h"
 
 #include "columns/run.h"
+#include "policy/space.h"
 
 #define CSCAN_STORE_MAGIC		0xC5CA0C01
 #define CSCAN_STORE_VERSION		1
@@ -93,7 +97,7 @@ typedef struct CScanStoredRun
 	uint32		nnulls;
 	uint8		storage;		/* a CScanStorage */
 	bool		ordered;		/* minimum and maximum are those of the type */
-	int16		scale;			/* of numerics */
+	int16		scale;			/* of numerics; -1: all are null */
 	int64		minimum;		/* of integers that are not null */
 	int64		maximum;
 } CScanStoredRun;
@@ -205,13 +209,13 @@ typedef struct CScanGroup
 } CScanGroup;
 
 static inline bool
-cscan_is_stale(const uint8 *bitmap, uint32 i)
+cscan_has_bit(const uint8 *bitmap, uint32 i)
 {
 	return bitmap[i / 8] & (1 << (i % 8));
 }
 
 static inline void
-cscan_set_stale(uint8 *bitmap, uint32 i)
+cscan_set_bit(uint8 *bitmap, uint32 i)
 {
 	bitmap[i / 8] |= 1 << (i % 8);
 }
@@ -320,12 +324,152 @@ extern bool cscan_values_is_external(const CScanValues *values, Datum value);
 /* Describe them for columns/run.h, in memory of the current context. */
 extern void cscan_values_input(CScanValues *values, CScanEncoding codec, CScanColumnInput *input);
 
-/* The Datum of an integer or a string, in memory of the current context. */
-extern Datum cscan_values_datum_of_integer(Form_pg_attribute attribute, CScanStorage storage, int scale, int64 integer);
-extern Datum cscan_values_datum_of_string(CScanStorage storage, const uint8 *bytes, uint32 length);
+/*
+ * Make Datums of n integers or strings.  Those passed by reference lie in
+ * "room", which is aligned and has so many bytes as the function above says.
+ */
+extern size_t cscan_values_integers_room(CScanStorage storage, uint32 n);
+extern void cscan_values_from_integers(int16 typlen, CScanStorage storage, int scale, const int64 *integers, uint32 n,
+									   char *room, Datum *values);
+extern size_t cscan_values_strings_room(const uint32 *lengths, uint32 n);
+extern void cscan_values_from_strings(CScanStorage storage, const uint8 *const *strings, const uint32 *lengths, uint32 n,
+									  char *room, Datum *values);
+
+/* Whether numerics of this scale are integers. */
+extern bool cscan_values_is_scale(int scale);
 
 /* The codec of an index without options. */
 extern CScanEncoding cscan_values_default_codec(void);
+
+/* ---------- decode.c ---------- */
+
+/* A column run, read and decoded vector by vector. */
+typedef struct CScanDecoder
+{
+	Relation	index;
+	int			column;			/* of the index; its number of columns stands
+								 * for the rows of each block */
+	int16		typlen;			/* the type's */
+	MemoryContext context;		/* lives as long as the decoder */
+
+	/* The run; in the caller's memory */
+	const CScanEntry *entry;
+	const CScanStoredRun *stored;
+	CScanColumnRun run;
+
+	/* The vector that has been decoded, UINT32_MAX: none */
+	uint32		vector;
+	Datum		values[CSCAN_VECTOR];
+	bool		isnull[CSCAN_VECTOR];
+	char	   *room;			/* of values passed by reference */
+	size_t		room_size;
+	bool		no_nulls;		/* "isnull" is false throughout */
+} CScanDecoder;
+
+/* Column "column" of an index; the current context lives as long as the decoder. */
+extern void cscan_decoder_init(CScanDecoder *d, Relation heap, Relation index, int column);
+
+/*
+ * Read and open the group's run of the column, in memory of the current
+ * context.  False if its pages belong to another generation by now.
+ */
+extern bool cscan_decoder_read(CScanDecoder *d, const CScanGroup *group, BufferAccessStrategy strategy);
+
+/* Give back its own memory.  The values that it has decoded are gone. */
+extern void cscan_decoder_reset(CScanDecoder *d);
+
+/* Decode the vector: values and isnull of its rows. */
+extern void cscan_decoder_decode(CScanDecoder *d, uint32 vector);
+
+/* ---------- zones.c ---------- */
+
+/* Conditions that tell of a row group's minima and maxima whether it can have a row. */
+typedef struct CScanZone
+{
+	int			column;			/* of the index */
+	int			strategy;		/* a BTStrategyNumber, or 0: a NullTest */
+	bool		is_null;		/* of a NullTest: IS NULL */
+	Expr	   *expr;			/* what the column is compared with */
+	FmgrInfo	compare;		/* the column's value with that one */
+	Oid			collation;
+	Datum		value;			/* of expr, set by the caller */
+	bool		isnull;
+	bool		known;			/* "value" is set */
+} CScanZone;
+
+/*
+ * Find such conditions among a scan's, which are clauses of the table "varno".
+ * A list of CScanZone.
+ */
+extern List *cscan_zones_find(List *clauses, Index varno, Relation heap, Relation index);
+
+/* Whether a group's column runs can have a row that meets all of them. */
+extern bool cscan_zones_may_match(List *zones, Relation heap, Relation index, const CScanGroup *group);
+
+/* ---------- reader.c ---------- */
+
+/* How a scan gets the rows of a heap block */
+typedef enum CScanBlockSource
+{
+	CSCAN_FROM_RUNS,
+	CSCAN_FROM_HEAP_BEYOND,		/* no row group has it */
+	CSCAN_FROM_HEAP_HIDDEN,		/* it is not all-visible */
+	CSCAN_FROM_HEAP_STALE,		/* it has changed since, or was not stored */
+	CSCAN_FROM_HEAP_ALWAYS,		/* the scan must not use runs */
+	CSCAN_NSOURCES
+} CScanBlockSource;
+
+/* A scan's way to row groups, one at a time. */
+typedef struct CScanReader
+{
+	Relation	heap;
+	Relation	index;
+	uint32		group_blocks;
+	int			ncolumns;		/* that the scan wants */
+	CScanDecoder *decoders;		/* one for each, and one for the rows of each
+								 * block */
+	bool		from_heap;		/* the scan must not use runs */
+	BufferAccessStrategy strategy;
+	Buffer		vm_buffer;
+	MemoryContext context;		/* of the group */
+	uint64		advised;		/* generation of the entry whose runs the
+								 * system was told of last */
+
+	/* The group that is being read */
+	BlockNumber first;			/* its first block */
+	CScanGroup	group;
+	uint8	   *all_visible;	/* a bit for each of its blocks */
+	uint8	   *sources;		/* a CScanBlockSource for each of them */
+	uint64		counts[CSCAN_NSOURCES]; /* of blocks, in all groups so far */
+	CScanRange *segments;		/* rows of the runs that count */
+	uint32		nsegments;
+	uint32		segment;		/* being read */
+} CScanReader;
+
+extern CScanReader *cscan_reader_begin(Relation heap, Relation index, const int *columns, int ncolumns);
+extern void cscan_reader_reset(CScanReader *r);
+extern void cscan_reader_end(CScanReader *r);
+
+/*
+ * Look at the blocks [first, end) of one group: which of them have their rows
+ * in the runs.  True if there is one.
+ */
+extern bool cscan_reader_look(CScanReader *r, BlockNumber first, BlockNumber end);
+
+/*
+ * Read the runs of these blocks.  If they are lost, all blocks are in the heap
+ * from now on.
+ */
+extern void cscan_reader_read(CScanReader *r);
+
+/* Advise the system that the runs of block's group will be read soon. */
+extern void cscan_reader_prefetch(CScanReader *r, BlockNumber block);
+
+/*
+ * Decode the next rows, [*from, *to) of one vector; the decoders have them.
+ * False if there are no more.
+ */
+extern bool cscan_reader_next(CScanReader *r, uint32 *from, uint32 *to);
 
 /* ---------- heap.c ---------- */
 
@@ -377,6 +521,7 @@ extern IndexBulkDeleteResult *cscan_store_vacuumcleanup(IndexVacuumInfo *info, R
 
 /* Whether an index, not a partitioned one, is of this method. */
 extern bool cscan_store_is_index(Relation index);
+extern bool cscan_store_is_planned(const struct IndexOptInfo *info);
 
 /* Define the method's reloptions. */
 extern void cscan_store_init(void);

@@ -57,12 +57,12 @@ cscan_store_bulkdelete(IndexVacuumInfo *info, Relation heap, IndexBulkDeleteResu
 		memset(gone, 0, CSCAN_STORE_BITMAP_BYTES(meta->group_blocks));
 		for (uint32 i = 0; i < copy.serving.covered; i++)
 		{
-			if (cscan_is_stale(copy.stale, i) ||
+			if (cscan_has_bit(copy.stale, i) ||
 				(visibilitymap_get_status(heap, first + i, &vm_buffer) & VISIBILITYMAP_ALL_VISIBLE))
 				continue;
 			if (any_goes(first + i, copy.serving.max_offset, callback, state))
 			{
-				cscan_set_stale(gone, i);
+				cscan_set_bit(gone, i);
 				any = true;
 			}
 		}

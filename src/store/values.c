@@ -388,44 +388,81 @@ cscan_values_input(CScanValues *values, CScanEncoding codec, CScanColumnInput *i
 	}
 }
 
-Datum
-cscan_values_datum_of_integer(Form_pg_attribute attribute, CScanStorage storage, int scale, int64 integer)
+bool
+cscan_values_is_scale(int scale)
 {
-	char		bytes[NUMERIC_MAX_BYTES];
+	return scale >= 0 && scale <= NUMERIC_MAX_INTEGER_SCALE;
+}
 
+/* Room for one numeric */
+#define NUMERIC_ROOM	MAXALIGN(VARHDRSZ + NUMERIC_MAX_BYTES)
+
+size_t
+cscan_values_integers_room(CScanStorage storage, uint32 n)
+{
+	return storage == CSCAN_STORAGE_NUMERIC ? n * NUMERIC_ROOM : 0;
+}
+
+void
+cscan_values_from_integers(int16 typlen, CScanStorage storage, int scale, const int64 *integers, uint32 n,
+						   char *room, Datum *values)
+{
 	if (storage == CSCAN_STORAGE_NUMERIC)
-		return cscan_values_datum_of_string(CSCAN_STORAGE_VARLENA, (uint8 *) bytes,
-											integer_to_numeric(integer, scale, bytes));
-	switch (attribute->attlen)
+	{
+		for (uint32 i = 0; i < n; i++, room += NUMERIC_ROOM)
+		{
+			SET_VARSIZE(room, VARHDRSZ + integer_to_numeric(integers[i], scale, VARDATA(room)));
+			values[i] = PointerGetDatum(room);
+		}
+		return;
+	}
+	switch (typlen)
 	{
 		case 1:
-			return CharGetDatum((char) integer);
+			for (uint32 i = 0; i < n; i++)
+				values[i] = CharGetDatum((char) integers[i]);
+			break;
 		case 2:
-			return Int16GetDatum((int16) integer);
+			for (uint32 i = 0; i < n; i++)
+				values[i] = Int16GetDatum((int16) integers[i]);
+			break;
 		case 4:
-			return Int32GetDatum((int32) integer);
+			for (uint32 i = 0; i < n; i++)
+				values[i] = Int32GetDatum((int32) integers[i]);
+			break;
 		default:
-			return (Datum) integer;
+			for (uint32 i = 0; i < n; i++)
+				values[i] = (Datum) integers[i];
+			break;
 	}
 }
 
-Datum
-cscan_values_datum_of_string(CScanStorage storage, const uint8 *bytes, uint32 length)
+size_t
+cscan_values_strings_room(const uint32 *lengths, uint32 n)
 {
-	char	   *copy;
+	size_t		room = 0;
 
-	if (storage == CSCAN_STORAGE_VARLENA)
+	for (uint32 i = 0; i < n; i++)
+		room += MAXALIGN(VARHDRSZ + lengths[i]);
+	return room;
+}
+
+void
+cscan_values_from_strings(CScanStorage storage, const uint8 *const *strings, const uint32 *lengths, uint32 n,
+						  char *room, Datum *values)
+{
+	for (uint32 i = 0; i < n; i++)
 	{
-		copy = palloc(VARHDRSZ + length);
-		SET_VARSIZE(copy, VARHDRSZ + length);
-		memcpy(VARDATA(copy), bytes, length);
+		values[i] = PointerGetDatum(room);
+		if (storage == CSCAN_STORAGE_VARLENA)
+		{
+			SET_VARSIZE(room, VARHDRSZ + lengths[i]);
+			memcpy(VARDATA(room), strings[i], lengths[i]);
+		}
+		else
+			memcpy(room, strings[i], lengths[i]);
+		room += MAXALIGN(VARHDRSZ + lengths[i]);
 	}
-	else
-	{
-		copy = palloc(length);
-		memcpy(copy, bytes, length);
-	}
-	return PointerGetDatum(copy);
 }
 
 CScanEncoding

@@ -8,6 +8,7 @@ PREPARE settings AS
 SELECT results_eq('settings', $$ VALUES
     ('cscan.buffer_share', 'real', 'sighup', '0.5', NULL, '0', '0.75', NULL),
     ('cscan.chunk_size', 'integer', 'postmaster', '4096', 'kB', '64', '262144', NULL),
+    ('cscan.columns', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),
     ('cscan.debug_fault', 'string', 'superuser', '', NULL, NULL, NULL, NULL),
     ('cscan.debug_small_scans', 'bool', 'superuser', 'off', NULL, NULL, NULL, NULL),
     ('cscan.debug_take_ahead', 'integer', 'superuser', '1', NULL, '1', '32', NULL),
@@ -32,6 +33,7 @@ SELECT throws_ok('SET cscan.buffer_share = 0.1', '55P02', NULL, 'buffer_share is
 -- Everybody may choose for himself.
 CREATE ROLE regress_cscan_user;
 SET LOCAL ROLE regress_cscan_user;
+SET LOCAL cscan.columns = off;
 SET LOCAL cscan.enabled = off;
 SET LOCAL cscan.policy = elevator;
 SET LOCAL cscan.min_table_size = '1GB';
@@ -39,7 +41,7 @@ SET LOCAL cscan.page_cost = 0.7;
 SET LOCAL cscan.time_slice = 5;
 RESET ROLE;
 SELECT is((SELECT string_agg(setting, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name ~ '^cscan\.' AND context = 'user'),
-    'off 1048576 0.7 elevator 5', 'the session''s own settings are for every user');
+    'off off 1048576 0.7 elevator 5', 'the session''s own settings are for every user');
 SELECT throws_ok('SET cscan.nothing = 1', '42602', NULL, 'there are no others');
 
 SELECT * FROM finish();

@@ -5,7 +5,7 @@
 # share of the buffers changed, every now and then.
 #
 # The tables have indexes of all kinds, and the settings differ, so that there are
-# CScans of whole tables, of bitmaps, of TID ranges, and parallel ones; each query
+# CScans of whole tables, of bitmaps, of TID ranges, of columns, and parallel ones; each query
 # says by its plan which of these it has.  In the end each kind must have been
 # executed under each policy.
 #
@@ -74,6 +74,10 @@ sql($node, q(
 	CREATE INDEX ON r USING btree (k);
 	CREATE INDEX ON r USING brin (i) WITH (pages_per_range = 4);
 	VACUUM ANALYZE;
+	CREATE INDEX a_columns ON a USING cscan_columns (i, k, v) WITH (row_group_blocks = 64);
+	CREATE INDEX f_columns ON f USING cscan_columns (v, filler, i, k) WITH (row_group_blocks = 64);
+	CREATE INDEX g_columns ON g USING cscan_columns (i, v) WITH (row_group_blocks = 128);
+	CREATE INDEX r_columns ON r USING cscan_columns (k, i) WITH (row_group_blocks = 64);
 	));
 
 # The rows of a query, twice.  If they are the same it says so, and which kinds of
@@ -84,7 +88,7 @@ sql($node, q(
 	BEGIN
 		FOR line IN EXECUTE 'EXPLAIN ' || q LOOP plan := plan || E'\n' || line; END LOOP;
 		RETURN coalesce((SELECT ' ' || string_agg(DISTINCT CASE WHEN node LIKE '%Recheck Cond:%' THEN 'bitmap'
-				WHEN node LIKE '%TID Cond:%' THEN 'tids' ELSE 'whole' END ||
+				WHEN node LIKE '%TID Cond:%' THEN 'tids' WHEN node LIKE '%CScan Columns:%' THEN 'columns' ELSE 'whole' END ||
 				CASE WHEN node LIKE '%Parallel Custom%' THEN '-parallel' ELSE '' END, ' ')
 			FROM regexp_split_to_table(plan, '->') node WHERE node LIKE '%Custom Scan (CScan)%') ||
 			(SELECT coalesce(string_agg(' in-' || feature, ''), '') FROM (VALUES ('merge-join', 'Merge (Full |Left |Right |Anti |Semi )?Join'),
@@ -304,7 +308,7 @@ my %wishes = (
 	cheap => 'SET LOCAL cscan.page_cost = 0;',
 	parallel => join(' ', map { "SET LOCAL $_;" } 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 		'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0', 'max_parallel_workers_per_gather = 2'));
-my @wishes = ('', '', '', $wishes{cheap}, $wishes{bitmap}, $wishes{bitmap}, $wishes{parallel}, $wishes{parallel} . $wishes{bitmap},
+my @wishes = ('', '', 'SET LOCAL cscan.columns = off;', $wishes{cheap}, $wishes{bitmap}, $wishes{bitmap}, $wishes{parallel}, $wishes{parallel} . $wishes{bitmap},
 	$wishes{parallel} . $wishes{bitmap} . ' SET LOCAL parallel_leader_participation = off;',
 	$wishes{bitmap} . ' SET LOCAL work_mem = 64;', $wishes{parallel} . $wishes{bitmap} . ' SET LOCAL work_mem = 64;',
 	"SET LOCAL cscan.min_table_size = '2MB';");
@@ -365,6 +369,11 @@ sub check
 		my $c = condition('t');
 		$call = "SELECT oracle_cursor(\$q\$SELECT t.ctid, t.tableoid, t.i, t.k FROM $t t WHERE $c\$q\$, "
 		  . any(1, 10, 100, 1000, 3000) . ', ' . any(2, 10) . ', ' . any(0, 0, 0.05, 0.4) . ')';
+	}
+	elsif ($kind eq 'columns')
+	{
+		my ($t, $i) = (any(qw(a f g r)), up_to($rows));
+		$call = twice('$q$' . "SELECT t.i % 10, count(*), max(t.i) FROM $t t WHERE t.i <> $i GROUP BY 1" . '$q$');
 	}
 	elsif ($kind eq 'tids')
 	{
@@ -429,7 +438,9 @@ sub maintain
 	# What the changes add would make each query slower than the one before, with cscan and without.
 	return any(
 		("DELETE FROM $grown WHERE ctid = ANY (ARRAY(SELECT ctid FROM $grown OFFSET $most)); VACUUM FULL $grown") x 2,
-		"VACUUM $t", "VACUUM (FREEZE) $t", "VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) $t", "ANALYZE $t", "VACUUM ANALYZE $t",
+		"VACUUM $t", "SELECT cscan_columns_fill('" . any(qw(a_columns f_columns g_columns r0_k_i_idx r5_k_i_idx)) . "')",
+		'VACUUM (INDEX_CLEANUP on) ' . any(qw(a f)) . '; SELECT cscan_columns_fill($$' . any(qw(a_columns f_columns)) . '$$)', 'REINDEX INDEX CONCURRENTLY a_columns',
+		"VACUUM (FREEZE) $t", "VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) $t", "ANALYZE $t", "VACUUM ANALYZE $t",
 		"CREATE INDEX IF NOT EXISTS extra ON $t (k); DROP INDEX IF EXISTS extra", 'DROP INDEX IF EXISTS later; CREATE INDEX CONCURRENTLY later ON b (v); DROP INDEX IF EXISTS later',
 		"ALTER TABLE b ADD COLUMN IF NOT EXISTS extra int DEFAULT 5; ALTER TABLE b DROP COLUMN IF EXISTS extra",
 		'TRUNCATE s; INSERT INTO s SELECT g, g % 100, g * 7 % 1000, $$again$$ FROM generate_series(1, 200) g',
@@ -585,6 +596,8 @@ my %wished = (
 	'whole' => [ 'SET LOCAL enable_bitmapscan = off;', 'range' ],
 	'bitmap' => [ $wishes{bitmap}, 'range' ],
 	'tids' => [ $wishes{cheap}, 'tids' ],
+	'columns' => [ '', 'columns' ],
+	'columns-parallel' => [ $wishes{parallel}, 'columns' ],
 	'whole-parallel' => [ $wishes{parallel} . ' SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = off;', 'range' ],
 	'bitmap-parallel' => [ $wishes{parallel} . $wishes{bitmap}, 'range' ],
 	'change-bitmap' => [ $wishes{bitmap}, 'change' ],

@@ -209,6 +209,16 @@ sql($node, qq(
 	CREATE TRIGGER noted BEFORE INSERT OR UPDATE ON scratch FOR EACH ROW EXECUTE FUNCTION noted();
 	));
 sql($node, 'VACUUM ANALYZE');
+
+# All columns that queries name, in small row groups.  So some groups can be skipped, and some blocks are always changed.
+sql($node, qq(
+	CREATE INDEX ON plain USING cscan_columns (id, k, v, d, t, at, yes, doc) WITH (row_group_blocks = 64);
+	CREATE INDEX ON geo USING cscan_columns (id, k, p, bx, c, r, ip) WITH (row_group_blocks = 64);
+	CREATE INDEX ON words USING cscan_columns (tsv, half, tags, word, k, id) WITH (row_group_blocks = 64);
+	CREATE INDEX ON made USING cscan_columns (id, k, twice, m, u, day, by, f, filler) WITH (row_group_blocks = 64);
+	CREATE INDEX ON hashed USING cscan_columns (id, k, t) WITH (row_group_blocks = 64);
+	));
+my $fill_columns = q(SELECT cscan_columns_fill(c.oid) FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE amname = 'cscan_columns' AND relkind = 'i');
 my @tables = split /\n/, sql($node, q(SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm')));
 
 ### Who asks, and how
@@ -281,7 +291,7 @@ sub maintain
 {
 	my $t = any(grep { !/summary/ } @tables);
 	return any(
-		("VACUUM $t") x 4, "VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) $t", "VACUUM ANALYZE $t", "ANALYZE $t",
+		("VACUUM $t") x 4, ($fill_columns) x 2, "VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) $t", "VACUUM ANALYZE $t", "ANALYZE $t",
 		"VACUUM FULL $t", 'REFRESH MATERIALIZED VIEW summary', 'REFRESH MATERIALIZED VIEW CONCURRENTLY summary', 'CHECKPOINT',
 		"TRUNCATE scratch; INSERT INTO scratch SELECT i, i % 20, i % 37, repeat('x', 350) FROM generate_series(1, $rows) i",
 		"DROP INDEX IF EXISTS later; CREATE INDEX CONCURRENTLY later ON geo (id); DROP INDEX IF EXISTS later",
@@ -456,7 +466,7 @@ sub message_ends
 	{
 		foreach my $scan (grep { /^ +(Parallel )?Custom Scan \(CScan\)/ } split /->|Query Text:/, " $text")
 		{
-			my $kind = $scan =~ /Recheck Cond:/ ? 'bitmap' : $scan =~ /TID Cond:/ ? 'tids' : 'whole';
+			my $kind = $scan =~ /Recheck Cond:/ ? 'bitmap' : $scan =~ /TID Cond:/ ? 'tids' : $scan =~ /CScan Columns:/ ? 'columns' : 'whole';
 			$plans{ $kind . ($scan =~ /Parallel Custom/ ? '-parallel' : '') }++;
 		}
 	}
@@ -515,7 +525,7 @@ is(join("\n", @leaks), '', 'no warning of something leaked');
 is(join("\n", @of_abm), '', 'no error in the Active Buffer Manager');
 is(join("\n", @its_own), '', 'no error comes from cscan');
 note('CScans by kind, of some 5000 queries: ' . join(', ', map { "$_ $plans{$_}" } sort keys %plans));
-is(join(' ', grep { !$plans{$_} } qw(whole bitmap whole-parallel bitmap-parallel)), '', 'there were CScans of each kind')
+is(join(' ', grep { !$plans{$_} } qw(whole bitmap columns whole-parallel bitmap-parallel columns-parallel)), '', 'there were CScans of each kind')
   if $queries >= 5000;
 my $refused = 0;
 $refused += $classes{$_} foreach grep { /^42/ } keys %classes;

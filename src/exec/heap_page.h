@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * heap_page.h
+ *		The page that a heap scan has pinned, and its visible tuples.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_HEAP_PAGE_H
+#define CSCAN_HEAP_PAGE_H
+
+#include "compat.h"
+
+#include "executor/tuptable.h"
+#include "storage/bufpage.h"
+
+/* Store the page's next visible tuple, of which there must be one. */
+static inline TupleTableSlot *
+cscan_heap_page_next(HeapScanDesc heap, TupleTableSlot *slot)
+{
+	HeapTuple	tuple = &heap->rs_ctup;
+	Page		page = BufferGetPage(heap->rs_cbuf);
+	OffsetNumber offset = heap->rs_vistuples[heap->rs_cindex++];
+	ItemId		lp = PageGetItemId(page, offset);
+
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, lp);
+	tuple->t_len = ItemIdGetLength(lp);
+	ItemPointerSet(&tuple->t_self, heap->rs_cblock, offset);
+	return ExecStoreBufferHeapTuple(tuple, slot, heap->rs_cbuf);
+}
+
+/* Give back the page, if there is one. */
+static inline void
+cscan_heap_page_release(HeapScanDesc heap)
+{
+	if (BufferIsValid(heap->rs_cbuf))
+	{
+		ReleaseBuffer(heap->rs_cbuf);
+		heap->rs_cbuf = InvalidBuffer;
+	}
+}
+
+#endif							/* CSCAN_HEAP_PAGE_H */

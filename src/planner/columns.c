@@ -1,0 +1,357 @@
+/*-------------------------------------------------------------------------
+ *
+ * columns.c
+ *		Makes scans over row groups compete with all others, by cost.
+ *
+ * A table may have indexes of columns.  One that has all columns that a query
+ * needs of the table gives a path of its own, and each such path has its price.
+ * Unlike other CScans it is a custom path, since PostgreSQL would have a
+ * sequential scan return all columns of the table where that saves a
+ * projection.
+ *
+ * The price depends on how much of the table the index covers, on the pages of
+ * the needed columns, and on the row groups that the conditions exclude.  All
+ * three are estimated from a sample of the groups.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/visibilitymap.h"
+#include "nodes/extensible.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/spccache.h"
+
+#include "cscan.h"
+#include "exec/exec.h"
+#include "planner/planner.h"
+
+/* Groups that are looked at, and blocks of each whose visibility is */
+#define SAMPLED_GROUPS	32
+#define SAMPLED_BLOCKS	32
+
+/* What a scan of the whole table would read, as estimated */
+typedef struct CScanColumnExtent
+{
+	double		groups;			/* whose runs are read */
+	double		run_pages;
+	double		run_blocks;		/* of the heap, whose rows are in them */
+	double		heap_blocks;	/* that are not in runs */
+	bool		parallel;		/* workers may read runs */
+} CScanColumnExtent;
+
+static Plan *plan_columns(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
+						  List *clauses, List *custom_plans);
+
+static const CustomPathMethods column_path_methods = {
+	.CustomName = "CScan",
+	.PlanCustomPath = plan_columns
+};
+
+/*
+ * The clauses by which row groups may be skipped.  Minima and maxima are those
+ * of all rows.  A user who may not see some must not learn of these from a
+ * plan's costs or counts: his own conditions come behind those of row security
+ * and barriers.
+ */
+static List *
+skipping_clauses(RelOptInfo *rel, List *clauses)
+{
+	List	   *skipping = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (!rinfo->pseudoconstant && rinfo->security_level <= rel->baserestrict_min_security &&
+			!contain_subplans((Node *) rinfo->clause))
+			skipping = lappend(skipping, rinfo->clause);
+	}
+	return skipping;
+}
+
+/* The attributes that a query needs of a table, as pull_varattnos() has them. */
+static Bitmapset *
+needed_attributes(RelOptInfo *rel)
+{
+	Bitmapset  *needed = NULL;
+	ListCell   *lc;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &needed);
+	foreach(lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &needed);
+	return needed;
+}
+
+/*
+ * Find the needed attributes among an index's columns: the columns' numbers.
+ * False if one is missing, or is a system column or the whole row.
+ */
+static bool
+find_columns(const IndexOptInfo *info, Bitmapset *needed, int *columns, int *ncolumns)
+{
+	int			member = -1;
+
+	*ncolumns = 0;
+	while ((member = bms_next_member(needed, member)) >= 0)
+	{
+		AttrNumber	attribute = member + FirstLowInvalidHeapAttributeNumber;
+		int			column = 0;
+
+		if (attribute <= 0)
+			return false;
+		while (column < info->nkeycolumns && info->indexkeys[column] != attribute)
+			column++;
+		if (column == info->nkeycolumns)
+			return false;
+		columns[(*ncolumns)++] = column;
+	}
+	return true;
+}
+
+/* Share of a group's blocks, of those that are not stale, that are all-visible now. */
+static double
+visible_share(Relation heap, const CScanGroup *group, BlockNumber first, uint32 covered, Buffer *vm_buffer)
+{
+	uint32		step = (covered - 1) / SAMPLED_BLOCKS + 1;
+	uint32		looked = 0;
+	uint32		visible = 0;
+
+	for (uint32 i = 0; i < covered; i += step)
+	{
+		if (cscan_has_bit(group->stale, i))
+			continue;
+		looked++;
+		visible += (visibilitymap_get_status(heap, first + i, vm_buffer) & VISIBILITYMAP_ALL_VISIBLE) != 0;
+	}
+	return looked > 0 ? (double) visible / looked : 0;
+}
+
+/* Set the zones' values that are known now. */
+static void
+set_zone_values(PlannerInfo *root, List *zones)
+{
+	ListCell   *lc;
+
+	foreach(lc, zones)
+	{
+		CScanZone  *zone = lfirst(lc);
+		Node	   *value;
+
+		if (zone->expr == NULL)
+			continue;
+		value = estimate_expression_value(root, (Node *) zone->expr);
+		if (IsA(value, Const))
+		{
+			zone->known = true;
+			zone->value = ((Const *) value)->constvalue;
+			zone->isnull = ((Const *) value)->constisnull;
+		}
+	}
+}
+
+/* Add what a scan would read of a group of "nblocks" blocks. */
+static void
+add_group(CScanColumnExtent *extent, Relation heap, Relation index, uint32 number, BlockNumber first, uint32 nblocks,
+		  List *zones, const int *columns, int ncolumns, Buffer *vm_buffer)
+{
+	CScanGroup	group;
+	uint32		covered;
+	uint32		stale = 0;
+	double		fresh;
+
+	if (!cscan_store_read_group(index, number, &group))
+	{
+		extent->heap_blocks += nblocks;
+		return;
+	}
+	covered = Min(group.serving.covered, nblocks);
+	for (uint32 i = 0; i < covered; i++)
+		stale += cscan_has_bit(group.stale, i);
+	fresh = covered == 0 ? 0 : (covered - stale) * visible_share(heap, &group, first, covered, vm_buffer);
+	extent->heap_blocks += nblocks - fresh;
+	if (fresh > 0 && cscan_zones_may_match(zones, heap, index, &group))
+	{
+		/* The runs of the wanted columns, and that of the rows of blocks */
+		for (int i = 0; i <= ncolumns; i++)
+			extent->run_pages += ceil((double) group.runs[i < ncolumns ? columns[i] : index->rd_att->natts].size /
+									  CSCAN_STORE_PAGE_BYTES);
+		extent->run_blocks += fresh;
+		extent->groups++;
+	}
+	cscan_store_free_group(&group);
+}
+
+/* Estimate what a scan would read.  False if the index has nothing. */
+static bool
+find_extent(PlannerInfo *root, RelOptInfo *rel, Oid relid, const IndexOptInfo *info, const int *columns, int ncolumns,
+			CScanColumnExtent *extent)
+{
+	Relation	heap = table_open(relid, NoLock);
+	Relation	index = index_open(info->indexoid, NoLock);
+	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+	Buffer		vm_buffer = InvalidBuffer;
+	List	   *zones;
+	uint32		ngroups;
+	uint32		nsampled;
+	double		sampled_blocks = 0;
+	bool		any;
+
+	memset(extent, 0, sizeof(CScanColumnExtent));
+	zones = cscan_zones_find(skipping_clauses(rel, rel->baserestrictinfo), rel->relid, heap, index);
+	set_zone_values(root, zones);
+	cscan_store_read_meta(index, meta);
+	ngroups = (uint32) ceil((double) rel->pages / meta->group_blocks);
+	nsampled = Min(ngroups, SAMPLED_GROUPS);
+	for (uint32 i = 0; i < nsampled && meta->ngroups > 0; i++)
+	{
+		uint32		number = (uint32) (((uint64) i * ngroups + ngroups / 2) / nsampled);
+		BlockNumber first = number * meta->group_blocks;
+		uint32		nblocks = Min(rel->pages - first, meta->group_blocks);
+
+		add_group(extent, heap, index, number, first, nblocks, zones, columns, ncolumns, &vm_buffer);
+		sampled_blocks += nblocks;
+	}
+	if (BufferIsValid(vm_buffer))
+		ReleaseBuffer(vm_buffer);
+	any = sampled_blocks > extent->heap_blocks;
+	if (any)
+	{
+		double		factor = rel->pages / sampled_blocks;
+
+		extent->groups *= factor;
+		extent->run_pages *= factor;
+		extent->run_blocks *= factor;
+		extent->heap_blocks *= factor;
+	}
+
+	/* A worker does not know that a file is new in this transaction. */
+	extent->parallel = rel->consider_parallel && !cscan_is_new_in_transaction(heap);
+	pfree(meta);
+	index_close(index, NoLock);
+	table_close(heap, NoLock);
+	return any;
+}
+
+/* Set a path's costs; doc/cost.md explains them. */
+static void
+set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, Path *path)
+{
+	double		rows = rel->tuples * (extent->run_blocks + extent->heap_blocks) / Max(rel->pages, 1);
+	double		divisor = 1.0;
+	Cost		random_cost;
+	Cost		seq_cost;
+	Cost		io;
+	Cost		cpu;
+
+	/*
+	 * A group's runs are where another one's are not, and so is its directory
+	 * page.
+	 */
+	get_tablespace_page_costs(info->reltablespace, &random_cost, &seq_cost);
+	io = extent->run_pages * seq_cost * cscan_page_cost + extent->groups * 2 * random_cost;
+
+	/* The heap's blocks are strewn over the table, as for a bitmap heap scan. */
+	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
+	io += extent->heap_blocks *
+		(random_cost - (random_cost - seq_cost) * sqrt(Min(1.0, extent->heap_blocks / Max(rel->pages, 1))));
+
+	cpu = rows * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
+	if (path->parallel_workers > 0)
+	{
+		divisor = path->parallel_workers;
+		if (parallel_leader_participation)
+			divisor += Max(0.0, 1.0 - 0.3 * path->parallel_workers);
+		path->rows = clamp_row_est(path->rows / divisor);
+	}
+	path->startup_cost = rel->baserestrictcost.startup + path->pathtarget->cost.startup;
+	path->total_cost = path->startup_cost + io + cpu / divisor + path->pathtarget->cost.per_tuple * path->rows;
+}
+
+static Path *
+make_path(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, int workers)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_aware = workers > 0;
+	path->path.parallel_safe = extent->parallel;
+	path->path.parallel_workers = workers;
+	path->path.rows = rel->rows;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_private = list_make1_int((int) info->indexoid);
+	path->methods = &column_path_methods;
+	set_costs(rel, info, extent, &path->path);
+	return &path->path;
+}
+
+static Plan *
+plan_columns(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+
+	(void) root;
+	(void) custom_plans;
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	cscan->scan.scanrelid = rel->relid;
+	cscan->custom_exprs = copyObject(skipping_clauses(rel, clauses));
+	cscan->flags = path->flags;
+	cscan->custom_private = list_make4_int(CSCAN_COLUMNS, false, (int) InvalidOid,
+										   linitial_int(path->custom_private));
+	cscan->methods = &cscan_scan_methods;
+	return &cscan->scan.plan;
+}
+
+/* Are the table's rows changed or locked, so that it matters where they are? */
+static bool
+needs_places(PlannerInfo *root, RelOptInfo *rel)
+{
+	return bms_is_member(rel->relid, root->all_result_relids) ||
+		root->parse->resultRelation == (int) rel->relid ||
+		get_plan_rowmark(root->rowMarks, rel->relid) != NULL;
+}
+
+void
+cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	Bitmapset  *needed = NULL;
+	ListCell   *lc;
+
+	if (!cscan_columns_enabled || rel->lateral_relids != NULL || needs_places(root, rel) ||
+		cscan_planner_switched_off())
+		return;
+	foreach(lc, rel->indexlist)
+	{
+		const IndexOptInfo *info = lfirst_node(IndexOptInfo, lc);
+		int			columns[INDEX_MAX_KEYS];
+		int			ncolumns;
+		CScanColumnExtent extent;
+		int			workers;
+
+		if (!cscan_store_is_planned(info) || info->hypothetical)
+			continue;
+		if (needed == NULL)
+			needed = needed_attributes(rel);
+		if (!find_columns(info, needed, columns, &ncolumns) ||
+			!find_extent(root, rel, relid, info, columns, ncolumns, &extent))
+			continue;
+		add_path(rel, make_path(rel, info, &extent, 0));
+		workers = compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather);
+		if (extent.parallel && workers > 0)
+			add_partial_path(rel, make_path(rel, info, &extent, workers));
+	}
+}

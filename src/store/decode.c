@@ -1,0 +1,150 @@
+/*-------------------------------------------------------------------------
+ *
+ * decode.c
+ *		A column run, read from its pages and decoded vector by vector.
+ *
+ * A vector's values passed by reference lie in the decoder's own memory.  They
+ * are there until the next vector is decoded.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "store.h"
+
+#include "utils/memutils.h"
+
+void
+cscan_decoder_init(CScanDecoder *d, Relation heap, Relation index, int column)
+{
+	d->index = index;
+	d->column = column;
+	d->typlen = sizeof(int32);
+	if (column < RelationGetNumberOfAttributes(index))
+		d->typlen = TupleDescAttr(RelationGetDescr(heap), index->rd_index->indkey.values[column] - 1)->attlen;
+	d->context = CurrentMemoryContext;
+	d->room = NULL;
+	d->room_size = 0;
+	d->vector = UINT32_MAX;
+	d->no_nulls = false;
+}
+
+void
+cscan_decoder_reset(CScanDecoder *d)
+{
+	if (d->room != NULL)
+		pfree(d->room);
+	d->room = NULL;
+	d->room_size = 0;
+	d->vector = UINT32_MAX;
+}
+
+bool
+cscan_decoder_read(CScanDecoder *d, const CScanGroup *group, BufferAccessStrategy strategy)
+{
+	const CScanStoredRun *stored = &group->runs[d->column];
+	char	   *bytes = palloc_extended(Max(stored->size, 1), MCXT_ALLOC_HUGE);
+
+	d->entry = &group->serving;
+	d->stored = stored;
+	d->vector = UINT32_MAX;
+	if (!cscan_store_read_run(d->index, d->entry, stored, strategy, bytes))
+		return false;
+	cscan_store_open_run(d->index, d->entry, stored, d->column, bytes, &d->run);
+	return true;
+}
+
+static char *
+get_room(CScanDecoder *d, size_t size)
+{
+	if (size > d->room_size)
+	{
+		if (d->room != NULL)
+			pfree(d->room);
+		d->room = MemoryContextAllocExtended(d->context, size, MCXT_ALLOC_HUGE);
+		d->room_size = size;
+	}
+	return d->room;
+}
+
+static bool
+decode_integers(CScanDecoder *d, uint32 vector, uint32 n, CScanDamage *damage)
+{
+	int64		integers[CSCAN_VECTOR];
+
+	if (!cscan_column_integers(&d->run, vector, integers, damage))
+		return false;
+
+	/* Without a value there is no scale. */
+	if (d->stored->nnulls < d->run.header.nvalues)
+		cscan_values_from_integers(d->typlen, d->stored->storage, d->stored->scale, integers, n,
+								   get_room(d, cscan_values_integers_room(d->stored->storage, n)), d->values);
+	return true;
+}
+
+/* Types of fixed length, and strings that end with a zero, must be so. */
+static void
+check_lengths(CScanDecoder *d, const uint8 *const *strings, const uint32 *lengths, uint32 n)
+{
+	if (d->stored->storage == CSCAN_STORAGE_VARLENA)
+		return;
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (!d->isnull[i] && (d->stored->storage == CSCAN_STORAGE_FIXED ? lengths[i] != (uint32) d->typlen :
+							  lengths[i] == 0 || strings[i][lengths[i] - 1] != '\0'))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(d->index),
+							d->entry->first + d->stored->page),
+					 errdetail("Column run of column %d has a value of another length than its type.", d->column + 1),
+					 errhint("REINDEX it.")));
+	}
+}
+
+static bool
+decode_strings(CScanDecoder *d, uint32 vector, uint32 n, CScanDamage *damage)
+{
+	const uint8 *strings[CSCAN_VECTOR];
+	uint32		lengths[CSCAN_VECTOR];
+
+	if (!cscan_column_strings(&d->run, vector, strings, lengths, damage))
+		return false;
+	check_lengths(d, strings, lengths, n);
+	cscan_values_from_strings(d->stored->storage, strings, lengths, n,
+							  get_room(d, cscan_values_strings_room(lengths, n)), d->values);
+	return true;
+}
+
+static void
+decode_nulls(CScanDecoder *d, uint32 vector, uint32 n)
+{
+	uint64		nulls[CSCAN_NULL_WORDS];
+
+	if (cscan_column_nulls(&d->run, vector, nulls) == 0)
+	{
+		if (!d->no_nulls)
+			memset(d->isnull, 0, sizeof(d->isnull));
+		d->no_nulls = true;
+		return;
+	}
+	d->no_nulls = false;
+	for (uint32 i = 0; i < n; i++)
+		d->isnull[i] = cscan_is_null(nulls, i);
+}
+
+void
+cscan_decoder_decode(CScanDecoder *d, uint32 vector)
+{
+	uint32		n = cscan_column_values(&d->run, vector);
+	CScanDamage damage;
+	bool		ok;
+
+	if (d->vector == vector)
+		return;
+	decode_nulls(d, vector, n);
+	if (d->run.header.kind == CSCAN_COLUMN_INTEGERS)
+		ok = decode_integers(d, vector, n, &damage);
+	else
+		ok = decode_strings(d, vector, n, &damage);
+	if (!ok)
+		cscan_store_report_damage(d->index, d->entry, d->stored, d->column, &damage);
+	d->vector = vector;
+}
