@@ -40,10 +40,14 @@
 #define SAMPLED_GROUPS	32
 #define SAMPLED_BLOCKS	32
 
+/* Smaller tables are not worth a look. */
+#define LEAST_PAGES		CSCAN_STORE_MIN_GROUP
+
 /* What a scan of the whole table would read, as estimated */
 typedef struct CScanColumnExtent
 {
-	double		groups;			/* whose runs are read */
+	double		all_groups;		/* of the table */
+	double		groups;			/* of these, whose runs are read */
 	double		run_pages;
 	double		run_blocks;		/* of the heap, whose rows are in them */
 	double		heap_blocks;	/* that are not in runs */
@@ -193,14 +197,43 @@ add_group(CScanColumnExtent *extent, Relation heap, Relation index, uint32 numbe
 	cscan_store_free_group(&group);
 }
 
-/* Estimate what a scan would read.  False if the index has nothing. */
+/*
+ * What it costs to look at all row groups: at a directory page, and at the bits
+ * of each block in the visibility map.
+ */
+static Cost
+cost_of_looking(RelOptInfo *rel, double groups, Cost page_cost)
+{
+	return groups * page_cost + rel->pages * cpu_operator_cost;
+}
+
+/* What the cheapest path costs that there is so far. */
+static Cost
+cheapest_so_far(RelOptInfo *rel)
+{
+	Cost		cheapest = -1;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info == NULL && (cheapest < 0 || path->total_cost < cheapest))
+			cheapest = path->total_cost;
+	}
+	return cheapest;
+}
+
+/*
+ * Estimate what a scan would read.  False if the index has nothing, or if to
+ * look at all of its groups would cost as much as the cheapest path.
+ */
 static bool
-find_extent(PlannerInfo *root, RelOptInfo *rel, Oid relid, const IndexOptInfo *info, const int *columns, int ncolumns,
+find_extent(PlannerInfo *root, RelOptInfo *rel, Relation heap, Relation index, const int *columns, int ncolumns,
 			CScanColumnExtent *extent)
 {
-	Relation	heap = table_open(relid, NoLock);
-	Relation	index = index_open(info->indexoid, NoLock);
-	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+	uint32		group_blocks = cscan_store_group_blocks(index);
+	CScanStoreMeta *meta;
 	Buffer		vm_buffer = InvalidBuffer;
 	List	   *zones;
 	uint32		ngroups;
@@ -209,16 +242,20 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Oid relid, const IndexOptInfo *i
 	bool		any;
 
 	memset(extent, 0, sizeof(CScanColumnExtent));
+	ngroups = (rel->pages - 1) / group_blocks + 1;
+	extent->all_groups = ngroups;
+	if (cost_of_looking(rel, ngroups, seq_page_cost) >= cheapest_so_far(rel))
+		return false;
+	meta = palloc(sizeof(CScanStoreMeta));
 	zones = cscan_zones_find(skipping_clauses(rel, rel->baserestrictinfo), rel->relid, heap, index);
 	set_zone_values(root, zones);
 	cscan_store_read_meta(index, meta);
-	ngroups = (uint32) ceil((double) rel->pages / meta->group_blocks);
 	nsampled = Min(ngroups, SAMPLED_GROUPS);
 	for (uint32 i = 0; i < nsampled && meta->ngroups > 0; i++)
 	{
 		uint32		number = (uint32) (((uint64) i * ngroups + ngroups / 2) / nsampled);
-		BlockNumber first = number * meta->group_blocks;
-		uint32		nblocks = Min(rel->pages - first, meta->group_blocks);
+		BlockNumber first = number * group_blocks;
+		uint32		nblocks = Min(rel->pages - first, group_blocks);
 
 		add_group(extent, heap, index, number, first, nblocks, zones, columns, ncolumns, &vm_buffer);
 		sampled_blocks += nblocks;
@@ -239,8 +276,6 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Oid relid, const IndexOptInfo *i
 	/* A worker does not know that a file is new in this transaction. */
 	extent->parallel = rel->consider_parallel && !cscan_is_new_in_transaction(heap);
 	pfree(meta);
-	index_close(index, NoLock);
-	table_close(heap, NoLock);
 	return any;
 }
 
@@ -255,12 +290,10 @@ set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 	Cost		io;
 	Cost		cpu;
 
-	/*
-	 * A group's runs are where another one's are not, and so is its directory
-	 * page.
-	 */
+	/* A group's runs are where another one's are not. */
 	get_tablespace_page_costs(info->reltablespace, &random_cost, &seq_cost);
-	io = extent->run_pages * seq_cost * cscan_page_cost + extent->groups * 2 * random_cost;
+	io = extent->run_pages * seq_cost * cscan_page_cost + extent->groups * random_cost +
+		cost_of_looking(rel, extent->all_groups, seq_cost);
 
 	/* The heap's blocks are strewn over the table, as for a bitmap heap scan. */
 	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
@@ -331,7 +364,8 @@ cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	Bitmapset  *needed = NULL;
 	ListCell   *lc;
 
-	if (!cscan_columns_enabled || rel->lateral_relids != NULL || needs_places(root, rel) ||
+	if (!cscan_columns_enabled || rel->indexlist == NIL || rel->pages < LEAST_PAGES ||
+		rel->lateral_relids != NULL || needs_places(root, rel) ||
 		cscan_planner_switched_off())
 		return;
 	foreach(lc, rel->indexlist)
@@ -340,14 +374,23 @@ cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 		int			columns[INDEX_MAX_KEYS];
 		int			ncolumns;
 		CScanColumnExtent extent;
+		Relation	heap;
+		Relation	index;
+		bool		any;
 		int			workers;
 
 		if (!cscan_store_is_planned(info) || info->hypothetical)
 			continue;
 		if (needed == NULL)
 			needed = needed_attributes(rel);
-		if (!find_columns(info, needed, columns, &ncolumns) ||
-			!find_extent(root, rel, relid, info, columns, ncolumns, &extent))
+		if (!find_columns(info, needed, columns, &ncolumns))
+			continue;
+		heap = table_open(relid, NoLock);
+		index = index_open(info->indexoid, NoLock);
+		any = find_extent(root, rel, heap, index, columns, ncolumns, &extent);
+		index_close(index, NoLock);
+		table_close(heap, NoLock);
+		if (!any)
 			continue;
 		add_path(rel, make_path(rel, info, &extent, 0));
 		workers = compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather);

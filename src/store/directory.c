@@ -174,6 +174,12 @@ get_cache(Relation index)
 	return cache;
 }
 
+uint32
+cscan_store_group_blocks(Relation index)
+{
+	return get_cache(index)->group_blocks;
+}
+
 /* Get the number of a group's directory page, 0 if it has none now. */
 static BlockNumber
 find_directory(Relation index, uint32 group)

@@ -222,6 +222,7 @@ cscan_set_bit(uint8 *bitmap, uint32 i)
 
 extern void cscan_store_init_fork(Relation index, ForkNumber fork, uint32 group_blocks);
 extern void cscan_store_read_meta(Relation index, CScanStoreMeta *meta);
+extern uint32 cscan_store_group_blocks(Relation index);
 
 /* Get group's directory page as it is now; false if it has none. */
 extern bool cscan_store_read_group(Relation index, uint32 group, CScanGroup *copy);

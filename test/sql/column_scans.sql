@@ -306,6 +306,18 @@ SELECT * FROM wrong('SELECT a, b FROM shared_out WHERE b < 50');
 UPDATE shared_out SET b = 100 WHERE a % 10000 = 0;
 SELECT * FROM wrong('SELECT a, b FROM shared_out');
 SELECT * FROM wrong('SELECT x, s FROM generate_series(1, 3) x CROSS JOIN LATERAL (SELECT sum(a) AS s FROM shared_out WHERE b > x OFFSET 0) l');
+-- Where an index finds a few rows, the planner does not look at row groups.
+CREATE INDEX shared_out_a ON shared_out (a);
+EXPLAIN (COSTS OFF) SELECT b FROM shared_out WHERE a = 5;
+SELECT pg_stat_force_next_flush();
+SELECT idx_blks_hit + idx_blks_read AS before FROM pg_statio_user_indexes WHERE indexrelname = 'shared_out_columns' \gset
+EXPLAIN (COSTS OFF) SELECT b FROM shared_out WHERE a = 6;
+SELECT pg_stat_force_next_flush();
+SELECT idx_blks_hit + idx_blks_read - :before AS looked FROM pg_statio_user_indexes WHERE indexrelname = 'shared_out_columns';
+EXPLAIN (COSTS OFF) SELECT b FROM shared_out WHERE a <> 6;
+SELECT pg_stat_force_next_flush();
+SELECT idx_blks_hit + idx_blks_read - :before > 0 AS looked FROM pg_statio_user_indexes WHERE indexrelname = 'shared_out_columns';
+DROP INDEX shared_out_a;
 -- A pass that ends early leaves nothing for the next one.  (Below a Gather, PostgreSQL does not bear limits that change.)
 SELECT x, n, different FROM generate_series(1, 4) x
     CROSS JOIN LATERAL (SELECT count(*) AS n, count(DISTINCT a) AS different FROM (SELECT a FROM shared_out WHERE b >= x * 0 LIMIT 60000) s) l;
