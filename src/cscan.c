@@ -129,7 +129,7 @@ define_session_settings(void)
 							 GUC_EXPLAIN,
 							 NULL, assign_enabled, NULL);
 	DefineCustomBoolVariable("cscan.columns",
-							 "Lets cooperative scans read columns from indexes of access method cscan_columns.",
+							 "Lets queries read indexes of access method cscan_columns in place of tables.",
 							 NULL,
 							 &cscan_columns_enabled,
 							 true,
