@@ -3,8 +3,9 @@
  * paths.c
  *		Makes CScans compete with PostgreSQL's own scans, by cost.
  *
- * A CScan is not a path of its own.  It is a path of PostgreSQL's with another
- * price, and rewrite.c rewrites the finished plan:
+ * A CScan is not a path of its own, unless it reads row groups (columns.c).  It
+ * is a path of PostgreSQL's with another price, and rewrite.c rewrites the
+ * finished plan:
  *
  *		a scan of the whole table	a SeqScan path; every SeqScan of an eligible
  *									table becomes a CScan

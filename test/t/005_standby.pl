@@ -29,17 +29,7 @@ hot_standby_feedback = off
 ));
 $standby->start;
 
-# All that the primary has done so far is replayed, soon.
-sub replayed
-{
-	my ($what) = @_;
-	# Its commit flushes all that came before it.
-	sql($primary, q(SELECT pg_logical_emit_message(true, 'mark', '')));
-	my $lsn = sql($primary, 'SELECT pg_current_wal_flush_lsn()');
-	return ok(poll($standby, "SELECT pg_last_wal_replay_lsn() >= '$lsn'::pg_lsn"), "replayed: $what");
-}
-
-replayed('the tables');
+replayed($primary, $standby, 'the tables');
 my $abm = wait_for_abm($standby);
 isnt($abm, '', 'the standby has an ABM');
 ok(is_cscan($standby, 'SELECT * FROM t'), 'its plans have a CScan');
@@ -79,7 +69,7 @@ foreach my $work (
 	my $idle = session($standby, name => 'finished query on the standby', policy => $policy);
 
 	sql($primary, 'DROP TABLE IF EXISTS d; CREATE TABLE d AS TABLE t');
-	replayed("a table for: $work");
+	replayed($primary, $standby, "a table for: $work");
 	my $before = sql($standby, 'SELECT count(*), sum(i) FROM d');
 
 	is($idle->query('SELECT count(*), sum(i) FROM d'), $before, "a query before: $work");
@@ -90,7 +80,7 @@ foreach my $work (
 	$_->send(slow_query('d', 1000, 0.1)) foreach ($s, $core);
 	ok(poll($standby, "SELECT sum(chunks_loaded) > $loaded FROM cscan_stat"), 'a scan is under way');
 	sql($primary, $work);
-	replayed($work);
+	replayed($primary, $standby, $work);
 	my $answer = $s->result;
 	ok(($answer eq $before && $s->err eq '') || $s->err =~ $cancelled, "the scan is right, or cancelled: $work")
 	  or diag("$answer " . $s->err);
@@ -120,26 +110,26 @@ is(abm_pid($standby), $abm, 'the ABM is the same');
 
 {
 	sql($primary, 'CREATE TABLE d AS TABLE t');
-	replayed('another table');
+	replayed($primary, $standby, 'another table');
 	my @scans = map { session($standby, name => "scan $_", policy => $policies[$_ % @policies]) } 1 .. 6;
 	foreach my $work ('UPDATE d SET v = 1 WHERE i % 10 = 0', 'VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) d', 'VACUUM FULL d', 'TRUNCATE d')
 	{
 		$_->send('SELECT count(*), sum(i) FROM d') foreach @scans;
 		is(join(' ', map { $_->result } @scans), join(' ', ($right) x 6), "six scans before: $work");
 		sql($primary, $work);
-		replayed($work);
+		replayed($primary, $standby, $work);
 	}
 	is($scans[0]->query('SELECT count(*) FROM d'), '0', 'the table is empty');
 	sql($primary, 'DROP TABLE d; CREATE DATABASE other');
-	replayed('a database');
+	replayed($primary, $standby, 'a database');
 	$_->quit foreach @scans;
 	my $in_other = session($standby, name => 'in another database', db => 'other');
 	sql($primary, 'CREATE TABLE t AS SELECT i, repeat($$x$$, 400) AS filler FROM generate_series(1, 20000) i', 'other');
-	replayed('a table in it');
+	replayed($primary, $standby, 'a table in it');
 	is($in_other->query('SELECT count(*) FROM t'), '20000', 'a scan in it');
 	$in_other->quit;
 	sql($primary, 'DROP DATABASE other');
-	replayed('DROP DATABASE');
+	replayed($primary, $standby, 'DROP DATABASE');
 	nothing_left($standby, 'after DROP DATABASE', 't', 'u');
 }
 

@@ -126,27 +126,19 @@ my $standby = PostgreSQL::Test::Cluster->new('columns_standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
 
-sub replayed
-{
-	my ($what) = @_;
-	sql($primary, q(SELECT pg_logical_emit_message(true, 'mark', '')));
-	my $lsn = sql($primary, 'SELECT pg_current_wal_flush_lsn()');
-	return ok(poll($standby, "SELECT pg_last_wal_replay_lsn() >= '$lsn'::pg_lsn"), "replayed: $what");
-}
-
 foreach my $round (1 .. 3)
 {
 	sql($primary, "UPDATE t SET v = v + 1 WHERE id % 1000 = $round; DELETE FROM t WHERE id % 500 = $round");
-	replayed("changes $round");
+	replayed($primary, $standby, "changes $round");
 	right("standby, changes $round", $standby);
 	sql($primary, $vacuum);
 	sql($primary, q(SELECT cscan_columns_fill('c')));
-	replayed("built again $round");
+	replayed($primary, $standby, "built again $round");
 	right("standby, built again $round", $standby);
 	is(state($standby), state(), "standby, round $round: as much as on the primary");
 }
 sql($primary, 'CREATE UNLOGGED TABLE u AS SELECT 1 AS i; CREATE INDEX u_columns ON u USING cscan_columns (i)');
-replayed('an unlogged table');
+replayed($primary, $standby, 'an unlogged table');
 is(sql($standby, q(SELECT why_not FROM cscan_columns_status WHERE index = 'u_columns'::regclass)), 'an unlogged index is empty on a standby',
 	'an unlogged index on the standby');
 like(sql_fails($standby, q(SELECT * FROM cscan_columns_verify('u_columns'))), qr/is not valid/, 'nor is it verified there');

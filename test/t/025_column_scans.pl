@@ -107,15 +107,7 @@ $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\nwal_receiver_status_interval = 1\n");
 $standby->start;
 
-sub replayed
-{
-	my ($what) = @_;
-	sql($primary, q(SELECT pg_logical_emit_message(true, 'mark', '')));
-	my $lsn = sql($primary, 'SELECT pg_current_wal_flush_lsn()');
-	return ok(poll($standby, "SELECT pg_last_wal_replay_lsn() >= '$lsn'::pg_lsn"), "replayed: $what");
-}
-
-replayed('the table');
+replayed($primary, $standby, 'the table');
 is_columnar($standby, 'standby');
 my $old = session($standby, name => 'old reader');
 $old->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
@@ -124,7 +116,7 @@ is($seen, sql($primary, "SET cscan.enabled = off; $query"), 'standby: as on the 
 foreach my $round (1 .. 4)
 {
 	sql($primary, $_) foreach ("UPDATE t SET v = v + 1 WHERE id % 40 = $round", "DELETE FROM t WHERE id % 50 = $round", $vacuum, $fill);
-	replayed("round $round");
+	replayed($primary, $standby, "round $round");
 	is($old->query($query), $seen, "standby, round $round: an old snapshot");
 	is(sql($standby, $query), sql($primary, "SET cscan.enabled = off; $query"), "standby, round $round: a new one");
 }

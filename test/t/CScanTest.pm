@@ -18,7 +18,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(new_node sql sql_fails poll make_table session abm_pid
   wait_for_abm abm_serves wait_waiting nothing_left lockable stat_sum is_cscan set_conf
-  slow_query ambling_query gated_query server_is_up signal_pid @policies);
+  slow_query ambling_query gated_query server_is_up signal_pid replayed @policies);
 
 # The working directory is the top of the sources.
 our @policies = slurp_file('src/policy/policies.h') =~ /^\tPOLICY\(\w+, (\w+)\)/mg;
@@ -235,6 +235,16 @@ sub abm_serves
 	my ($node, $table) = @_;
 	my $loaded = stat_sum($node, 'chunks_loaded');
 	return poll($node, "DO 'BEGIN PERFORM count(x) FROM $table x; END'; SELECT sum(chunks_loaded) > $loaded FROM cscan_stat");
+}
+
+# All that the primary has done so far is replayed on the standby, soon.
+sub replayed
+{
+	my ($primary, $standby, $what) = @_;
+	# Its commit flushes all that came before it.
+	sql($primary, q(SELECT pg_logical_emit_message(true, 'mark', '')));
+	my $lsn = sql($primary, 'SELECT pg_current_wal_flush_lsn()');
+	return ok(poll($standby, "SELECT pg_last_wal_replay_lsn() >= '$lsn'::pg_lsn"), "replayed: $what");
 }
 
 sub signal_pid
