@@ -3,15 +3,14 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION cscan" to load this file. \quit
 
-DO $$
-BEGIN
-	IF NOT EXISTS (SELECT FROM pg_catalog.pg_settings
-				   WHERE name = 'cscan.max_scans' AND context = 'postmaster') THEN
-		RAISE WARNING 'cscan is not loaded by shared_preload_libraries'
-			USING HINT = 'Add "cscan" to shared_preload_libraries, for example shared_preload_libraries = ''cscan'' in postgresql.conf, and restart the server.';
-	END IF;
-END
-$$;
+-- warn of what is missing; a PL might be, too
+CREATE FUNCTION cscan_warn_unless_preloaded()
+RETURNS void
+AS 'MODULE_PATHNAME', 'cscan_warn_unless_preloaded'
+LANGUAGE C;
+
+SELECT cscan_warn_unless_preloaded();
+DROP FUNCTION cscan_warn_unless_preloaded();
 
 CREATE FUNCTION cscan_scans(
 	OUT pid integer, OUT datid oid, OUT relid oid, OUT policy text, OUT tables integer,

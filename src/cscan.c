@@ -107,14 +107,30 @@ check_drop_behind(int *newval, void **extra, GucSource source)
 	return true;
 }
 
-void
-cscan_require_preload(void)
+static void
+complain_unless_preloaded(int elevel)
 {
 	if (!cscan_preloaded)
-		ereport(ERROR,
+		ereport(elevel,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cscan is not loaded by shared_preload_libraries"),
 				 errhint("Add \"cscan\" to shared_preload_libraries, for example shared_preload_libraries = 'cscan' in postgresql.conf, and restart the server.")));
+}
+
+void
+cscan_require_preload(void)
+{
+	complain_unless_preloaded(ERROR);
+}
+
+PG_FUNCTION_INFO_V1(cscan_warn_unless_preloaded);
+
+/* Only the extension's script calls this. */
+Datum
+cscan_warn_unless_preloaded(PG_FUNCTION_ARGS)
+{
+	complain_unless_preloaded(WARNING);
+	PG_RETURN_VOID();
 }
 
 static void

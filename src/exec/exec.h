@@ -7,6 +7,7 @@
  *		explain.c		what EXPLAIN says
  *		gather.c		a CScan or a family below a Gather
  *		tuples.c		heap scan, page loop and tuples
+ *		scroll.c		tuples of a scan that may go backward
  *		columns.c		rows from column runs and the rest of the heap
  *		family.c		the CScans of an Append, as one scan
  *		chunks.c		which chunk is next
@@ -66,6 +67,9 @@ typedef struct CScanParallel CScanParallel;
 
 /* What a scan over row groups has, see columns.c. */
 typedef struct CScanColumns CScanColumns;
+
+/* The chunks that a scan may go back to, see scroll.c. */
+typedef struct CScanScroll CScanScroll;
 
 /* The CScans of an Append that share a registration, see family.c. */
 typedef struct CScanFamily CScanFamily;
@@ -137,6 +141,7 @@ typedef struct CScanState
 	uint32		prefetched;		/* entries before this one need no advice */
 	bool		recheck_page;	/* check the index condition of its tuples */
 
+	CScanScroll *scroll;		/* of a scan that may go backward; else NULL */
 	CScanColumns *columns;		/* of a scan over row groups, once it may run */
 	uint32		group_blocks;	/* its index's */
 
@@ -174,6 +179,12 @@ extern void cscan_gather_shutdown(CustomScanState *css);
 /* tuples.c */
 extern TupleTableSlot *cscan_tuples_exec(CustomScanState *css);
 extern void cscan_tuples_choose_exec(CScanState *node);
+
+/* scroll.c */
+extern CScanScroll *cscan_scroll_begin(void);
+extern TupleTableSlot *cscan_scroll_next(CScanState *node, ScanDirection direction);
+extern void cscan_scroll_rewind(CScanState *node);
+extern void cscan_scroll_forget(CScanScroll *scroll);
 
 /* columns.c */
 extern Oid	cscan_columns_index(const CustomScan *plan);

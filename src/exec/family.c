@@ -700,7 +700,7 @@ make_family(AppendState *append)
 		CScanState *member = (CScanState *) append->appendplans[i];
 
 		if (!is_cscan(append->appendplans[i]) || !OidIsValid(member->family_relid) ||
-			member->first_rows)
+			member->first_rows || member->scroll)
 			continue;
 		if (first == NULL)
 			first = member;

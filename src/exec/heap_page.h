@@ -13,6 +13,24 @@
 #include "executor/tuptable.h"
 #include "storage/bufpage.h"
 
+#include "exec/exec.h"
+#include "fault.h"
+
+/*
+ * Bring the visible tuples of a page into the scan descriptor, in the place of
+ * those of the last one.
+ */
+static inline void
+cscan_heap_page_get(CScanState *node, BlockNumber block)
+{
+	cscan_heap_get_page((HeapScanDesc) node->scan, block);
+	if (node->kind == CSCAN_TID_RANGE)
+		cscan_tid_range_trim(node);
+	CSCAN_FAULT(CSCAN_FAULT_PAGE);
+	if (node->reg)
+		cscan_registry_progress(node->reg);
+}
+
 /* Store the page's next visible tuple, of which there must be one. */
 static inline TupleTableSlot *
 cscan_heap_page_next(HeapScanDesc heap, TupleTableSlot *slot)

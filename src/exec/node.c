@@ -6,7 +6,8 @@
  *
  *		create, begin	nothing is read or held yet
  *		first fetch		tuples.c begins a heap scan, chunks.c registers
- *		rescan			the registration rests, or ends (gather.c begins anew)
+ *		rescan			the registration rests, or ends (gather.c begins anew); a
+ *						cursor that is rewound goes over the same chunks again
  *		end				all that is held goes
  *
  * Invariant: a rescan forgets how far the scan was.  It keeps the counts, a
@@ -97,6 +98,10 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 		node->tid_bounds = cscan_tid_range_compile(plan->custom_exprs, (PlanState *) css);
 	else if (node->kind == CSCAN_COLUMNS && !(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		cscan_columns_begin(node, estate);
+
+	/* A cursor may go backward; what cannot do so has a Material above it. */
+	if ((eflags & EXEC_FLAG_BACKWARD) && (node->kind == CSCAN_WHOLE || node->kind == CSCAN_TID_RANGE))
+		node->scroll = cscan_scroll_begin();
 	node->context = AllocSetContextCreate(estate->es_query_cxt, "CScan", ALLOCSET_SMALL_SIZES);
 	node->policy = cscan_policy;
 	node->pages_room = MaxAllocHugeSize;
@@ -124,6 +129,8 @@ leave(CScanState *node, bool for_good)
 		else
 			cscan_registry_rest(node->reg);
 	}
+	if (node->scroll)
+		cscan_scroll_forget(node->scroll);
 	if (node->columns)
 		cscan_columns_reset(node);
 	bms_free(node->done);
@@ -146,6 +153,12 @@ rescan(CustomScanState *css)
 	CScanState *node = (CScanState *) css;
 
 	CSCAN_FAULT(CSCAN_FAULT_RESCAN);
+	if (node->scroll && node->scan && css->ss.ps.chgParam == NULL)
+	{
+		cscan_scroll_rewind(node);
+		ExecScanReScan(&css->ss);
+		return;
+	}
 	leave(node, false);
 	node->rescanned = true;
 	if (node->scan && (node->kind != CSCAN_WHOLE || node->better_alone))

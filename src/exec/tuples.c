@@ -134,14 +134,7 @@ next_page(CScanState *node)
 			cscan_bitmap_get_page(node, block);
 		}
 		else
-		{
-			cscan_heap_get_page(heap, block);
-			if (node->kind == CSCAN_TID_RANGE)
-				cscan_tid_range_trim(node);
-		}
-		CSCAN_FAULT(CSCAN_FAULT_PAGE);
-		if (node->reg)
-			cscan_registry_progress(node->reg);
+			cscan_heap_page_get(node, block);
 		heap->rs_cindex = 0;
 		if (heap->rs_ntuples > 0)
 			return true;
@@ -159,9 +152,11 @@ next_tuple(ScanState *ss)
 		begin_heap_scan(node);
 	if (node->plain && !node->finished)
 	{
+		ScanDirection direction = ss->ps.state->es_direction;
+
 		if (node->kind == CSCAN_TID_RANGE ?
-			table_scan_getnextslot_tidrange(node->scan, ForwardScanDirection, slot) :
-			table_scan_getnextslot(node->scan, ForwardScanDirection, slot))
+			table_scan_getnextslot_tidrange(node->scan, direction, slot) :
+			table_scan_getnextslot(node->scan, direction, slot))
 			return slot;
 		return ExecClearTuple(slot);
 	}
@@ -191,6 +186,19 @@ next_column_row(ScanState *ss)
 	if (node->scan == NULL)
 		begin_heap_scan(node);
 	return cscan_columns_next_row(node);
+}
+
+/* The same of a scan that may go backward. */
+static TupleTableSlot *
+next_scrolled_tuple(ScanState *ss)
+{
+	CScanState *node = (CScanState *) ss;
+
+	if (node->scan == NULL)
+		begin_heap_scan(node);
+	if (node->plain)
+		return next_tuple(ss);
+	return cscan_scroll_next(node, ss->ps.state->es_direction);
 }
 
 /* Get the next tuple that meets the index conditions. */
@@ -229,6 +237,8 @@ recheck(ScanState *ss, TupleTableSlot *slot)
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
+	if (((CScanState *) node)->scroll)
+		return ExecScan(&node->ss, next_scrolled_tuple, recheck);
 	switch (((CScanState *) node)->kind)
 	{
 		case CSCAN_BITMAP:
@@ -300,7 +310,8 @@ cscan_tuples_choose_exec(CScanState *node)
 
 	ps->ExecProcNode = exec_general;
 #if CSCAN_HAVE_SCAN_EXTENDED
-	if (ps->state->es_epq_active != NULL || node->kind == CSCAN_BITMAP || node->kind == CSCAN_COLUMNS)
+	if (ps->state->es_epq_active != NULL || node->scroll || node->kind == CSCAN_BITMAP ||
+		node->kind == CSCAN_COLUMNS)
 		return;
 	if (ps->qual == NULL)
 		ps->ExecProcNode = ps->ps_ProjInfo ? exec_with_project : exec_plain;

@@ -9,9 +9,11 @@
  * paths.c.  So a plan has a CScan where it would have had a Seq Scan, and
  * enable_seqscan, enable_bitmapscan and enable_tidscan govern both.
  *
- * Two things stay as they are: what a SCROLL cursor reads, since the planner
- * has already decided that the plan can go backward, and scans with a CURRENT
- * OF.
+ * Scans with a CURRENT OF stay as they are.
+ *
+ * The planner has decided whether a SCROLL cursor's plan can go backward.  So
+ * what replaces a SeqScan or a TidRangeScan can, too, unless it is in a family.
+ * Below a SCROLL cursor there are none.
  *
  * The way down notes whether only the first rows may be wanted.
  *
@@ -95,7 +97,7 @@ make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
 
 	cscan->scan = *scan;
 	cscan->scan.plan.type = T_CustomScan;
-	cscan->flags = 0;
+	cscan->flags = kind == CSCAN_BITMAP ? 0 : CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	cscan->custom_relids = bms_make_singleton((int) scan->scanrelid);
 	cscan->custom_private = list_make4_int(kind, first_rows, (int) InvalidOid, (int) InvalidOid);
 	cscan->methods = &cscan_scan_methods;
@@ -272,6 +274,7 @@ mark_family(Append *append, const CScanRewrite *ctx)
 		CustomScan *child = lfirst(lc);
 
 		lfirst_int(list_nth_cell(child->custom_private, CSCAN_PRIVATE_FAMILY)) = (int) relid;
+		child->flags = 0;
 	}
 }
 
@@ -348,7 +351,7 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 	PlannedStmt *volatile stmt;
 
 	memset(&cscan_planning, 0, sizeof(cscan_planning));
-	cscan_planning.active = cscan_enabled && !(cursorOptions & CURSOR_OPT_SCROLL);
+	cscan_planning.active = cscan_enabled;
 	cscan_planning.context = CurrentMemoryContext;
 	PG_TRY();
 	{

@@ -37,6 +37,8 @@
 
 #include "compat.h"
 
+#include <time.h>
+
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
@@ -191,14 +193,17 @@ extern CScanSharedScan *cscan_scans;
 extern CScanSharedTable *cscan_tables;
 extern CScanPool cscan_pool;
 
-/* Monotonic time in microseconds. */
+/*
+ * Monotonic time in microseconds, the same in all processes.  An instr_time
+ * may not be: from 19 on each session chooses its clock (timing_clock_source).
+ */
 static inline uint64
 cscan_now(void)
 {
-	instr_time	t;
+	struct timespec t;
 
-	INSTR_TIME_SET_CURRENT(t);
-	return INSTR_TIME_GET_MICROSEC(t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64) t.tv_sec * 1000000 + (uint64) t.tv_nsec / 1000;
 }
 
 /* The scheduler's lock, see lock.c. */

@@ -195,6 +195,110 @@ END $$;
 SELECT first_after(1), first_after(400), first_after(2000);
 SELECT * FROM left_behind();
 
+-- Backward and forward again: a row keeps its place for as long as the cursor is open, whatever its scan is
+CREATE TABLE range_of_t (LIKE t) PARTITION BY RANGE (id);
+CREATE TABLE range_1 PARTITION OF range_of_t FOR VALUES FROM (1) TO (400);
+CREATE TABLE range_2 PARTITION OF range_of_t FOR VALUES FROM (400) TO (450);
+CREATE TABLE range_3 PARTITION OF range_of_t FOR VALUES FROM (450) TO (2000);
+INSERT INTO range_of_t SELECT * FROM t;
+VACUUM ANALYZE range_of_t;
+-- Moves at random, by all the forms that PL/pgSQL has, each against what was there before.  Returns what differed.
+CREATE FUNCTION scrolled(query text, c refcursor, moves int = 300, OUT nrows int, OUT distinct_ids bigint, OUT differ int)
+LANGUAGE plpgsql AS $$
+DECLARE
+    ids int[] := '{}';
+    id int;
+    at int;
+    n int;
+BEGIN
+    EXECUTE format('DECLARE %I %s', c, query);
+    -- some rows forward, all of them backward, and forward to the end
+    FOR i IN 1..100 LOOP
+        FETCH c INTO id;
+        EXIT WHEN NOT FOUND;
+        ids := ids || id;
+    END LOOP;
+    differ := 0;
+    n := cardinality(ids);
+    IF n = 100 THEN
+        FOR i IN REVERSE 99..0 LOOP
+            FETCH PRIOR FROM c INTO id;
+            differ := differ + (id IS DISTINCT FROM ids[i])::int;
+        END LOOP;
+        FOR i IN 1..100 LOOP
+            FETCH c INTO id;
+            differ := differ + (id IS DISTINCT FROM ids[i])::int;
+        END LOOP;
+    END IF;
+    LOOP
+        FETCH c INTO id;
+        EXIT WHEN NOT FOUND;
+        ids := ids || id;
+    END LOOP;
+    nrows := cardinality(ids);
+    at := nrows + 1;
+    PERFORM setseed(.5);
+    FOR i IN 1..moves LOOP
+        n := floor(random() * (nrows + 2));
+        CASE floor(random() * 8)
+            WHEN 0 THEN FETCH FIRST FROM c INTO id; at := 1;
+            WHEN 1 THEN FETCH LAST FROM c INTO id; at := nrows;
+            WHEN 2 THEN FETCH ABSOLUTE n FROM c INTO id; at := n;
+            WHEN 3 THEN FETCH RELATIVE n - at FROM c INTO id; at := n;
+            WHEN 4 THEN MOVE BACKWARD ALL FROM c; FETCH NEXT FROM c INTO id; at := 1;
+            WHEN 5 THEN MOVE FORWARD ALL FROM c; FETCH PRIOR FROM c INTO id; at := nrows;
+            WHEN 6 THEN FETCH PRIOR FROM c INTO id; at := greatest(at - 1, 0);
+            ELSE FETCH NEXT FROM c INTO id; at := least(at + 1, nrows + 1);
+        END CASE;
+        differ := differ + (id IS DISTINCT FROM ids[at])::int;
+    END LOOP;
+    distinct_ids := (SELECT count(DISTINCT i) FROM unnest(ids) i);
+END $$;
+BEGIN;
+SELECT q.n, s.* FROM (VALUES
+    (1, 'CURSOR FOR SELECT id FROM t'),
+    (2, 'SCROLL CURSOR FOR SELECT id FROM t'),
+    (3, 'CURSOR FOR SELECT id FROM t WHERE grp = 3 AND id % 7 < 5'),
+    (4, 'CURSOR FOR SELECT id FROM t WHERE ctid > ''(3,2)'' AND ctid < ''(20,4)'''),
+    (5, 'CURSOR FOR SELECT id FROM range_of_t'),
+    (6, 'SCROLL CURSOR FOR SELECT id FROM range_of_t WHERE grp < 5'),
+    (7, 'CURSOR FOR SELECT id FROM t UNION ALL SELECT id FROM range_of_t WHERE id > 390'),
+    (8, 'CURSOR FOR SELECT id FROM t LIMIT 70 OFFSET 12'),
+    (9, 'CURSOR FOR SELECT id FROM t WHERE id < 0'),
+    (10, 'SCROLL CURSOR FOR SELECT t.id FROM t JOIN range_of_t r USING (id)')
+) AS q(n, query), scrolled(query, ('s' || n)::refcursor) s ORDER BY n;
+SELECT scans('DECLARE c CURSOR FOR SELECT id FROM t'), scans('DECLARE c SCROLL CURSOR FOR SELECT id FROM range_of_t');
+COMMIT;
+SELECT * FROM left_behind();
+-- Other versions of the rows, and a policy under which chunks come in another order each time
+BEGIN;
+SET LOCAL cscan.policy = elevator;
+DECLARE c CURSOR FOR SELECT id FROM t;
+MOVE 400 FROM c;
+CREATE TABLE before AS SELECT fetch_into('c', 3);
+SELECT count(*) FROM t;
+UPDATE t SET id = id + 10000;
+MOVE BACKWARD 3 FROM c;
+SELECT fetch_into('c', 3);
+MOVE FORWARD ALL FROM c;
+MOVE ABSOLUTE 400 FROM c;
+SELECT fetch_into('c', 3);
+SELECT count(*), min(n), max(n), max(id) < 10000 AS old FROM (SELECT id, count(*) AS n FROM fetched GROUP BY id) x;
+ROLLBACK;
+-- WITH HOLD goes over all rows once more when its transaction commits, and remembers its place
+BEGIN;
+DECLARE c CURSOR WITH HOLD FOR SELECT id FROM t;
+SELECT fetch_into('c', 100);
+COMMIT;
+SELECT * FROM left_behind();
+SELECT fetch_into('c', 10000);
+SELECT * FROM all_fetched();
+MOVE ABSOLUTE 99 FROM c;
+SELECT fetch_into('c', 1);
+SELECT id = (SELECT min(id) FROM (SELECT id FROM fetched GROUP BY id HAVING count(*) = 2) x) AS again FROM fetched OFFSET 99 LIMIT 1;
+CLOSE c;
+TRUNCATE fetched;
+
 -- Many at once, more than cscan.max_scans (32): the others read for themselves
 SHOW cscan.max_scans;
 BEGIN;

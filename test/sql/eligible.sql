@@ -34,7 +34,7 @@ SELECT scans('SELECT * FROM of_other'), why_not('SELECT * FROM of_other');
 DROP TABLE of_other;
 DROP ACCESS METHOD other;
 
--- SCROLL cursors; those that say nothing of it cannot go backward
+-- SCROLL cursors, and those that say nothing of it
 SELECT scans('DECLARE c SCROLL CURSOR FOR SELECT * FROM t');
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT id FROM t;

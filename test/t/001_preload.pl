@@ -58,6 +58,10 @@ $node->restart;
 $node->psql('postgres', 'CREATE EXTENSION cscan', stdout => \$out, stderr => \$err);
 is($err, '', 'with preload CREATE EXTENSION says nothing');
 sql($node, 'DROP EXTENSION cscan');
+sql($node, 'DROP EXTENSION plpgsql');
+sql($node, 'CREATE EXTENSION cscan; DROP EXTENSION cscan');
+ok(1, 'CREATE EXTENSION needs no procedural language');
+sql($node, 'CREATE EXTENSION plpgsql');
 CScanTest::prepare($node);
 make_table($node, 't', $rows);
 
