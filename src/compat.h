@@ -430,6 +430,16 @@ cscan_disabled_cost(bool enabled)
 #endif
 }
 
+static inline bool
+cscan_path_is_disabled(const Path *path)
+{
+#if PG_VERSION_NUM < 180000
+	return path->startup_cost >= disable_cost;
+#else
+	return path->disabled_nodes > 0;
+#endif
+}
+
 /* 19: what is disabled is fixed for each table when its planning begins */
 #if PG_VERSION_NUM >= 190000
 

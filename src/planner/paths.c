@@ -20,6 +20,9 @@
  * PostgreSQL also makes the bitmaps.  Those that it has dropped, because
  * something else was better by its own prices, are made once more.
  *
+ * Another extension may have taken paths away, or made them anew under settings
+ * of its own (pg_hint_plan).  Then only paths that it has left are priced again.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -53,6 +56,30 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 			add_partial_path(rel, path);
 		}
 	}
+}
+
+/* The same for sequential scans that another extension has left. */
+static void
+add_whole_again(RelOptInfo *rel)
+{
+	List	   *again = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *left = lfirst(lc);
+
+		if (left->pathtype == T_SeqScan && left->param_info == NULL)
+		{
+			Path	   *path = makeNode(Path);
+
+			*path = *left;
+			path->total_cost -= cscan_cost_whole_discount(rel);
+			again = lappend(again, path);
+		}
+	}
+	foreach(lc, again)
+		add_path(rel, lfirst(lc));
 }
 
 /*
@@ -100,6 +127,23 @@ add_bitmap_source(List *sources, Path *path)
 		return lappend(sources, ((BitmapHeapPath *) path)->bitmapqual);
 	if (can_be_bitmap(path))
 		return lappend(sources, path);
+	return sources;
+}
+
+/* The bitmaps that another extension has left: a list of paths. */
+static List *
+find_bitmaps_left(RelOptInfo *rel)
+{
+	List	   *sources = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, BitmapHeapPath) && path->param_info == NULL && !cscan_path_is_disabled(path))
+			sources = lappend(sources, ((BitmapHeapPath *) path)->bitmapqual);
+	}
 	return sources;
 }
 
@@ -181,16 +225,16 @@ bitmap_may_change(Path *bitmap)
 }
 
 static void
-add_bitmaps(PlannerInfo *root, RelOptInfo *rel)
+add_bitmaps(PlannerInfo *root, RelOptInfo *rel, bool anew)
 {
 	ListCell   *lc;
 
-	foreach(lc, find_bitmaps(root, rel))
+	foreach(lc, anew ? find_bitmaps(root, rel) : find_bitmaps_left(rel))
 	{
 		Path	   *bitmap = lfirst(lc);
 
 		add_path(rel, (Path *) make_bitmap_path(root, rel, bitmap, 0));
-		if (rel->consider_parallel && !bitmap_may_change(bitmap))
+		if (anew && rel->consider_parallel && !bitmap_may_change(bitmap))
 		{
 			/* Core's number of workers for the pages of this bitmap. */
 			double		pages = compute_bitmap_pages(root, rel, bitmap, 1, NULL, NULL);
@@ -220,11 +264,38 @@ wants_current_of(const RelOptInfo *rel)
 	return false;
 }
 
+/*
+ * Let extensions that were loaded before have their turn.  Returns whether they
+ * have taken a path away.  What they make has a memory context of its own, so
+ * no new path has the address of an old one.
+ */
+static bool
+others_take_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	List	   *before;
+	List	   *gone;
+	MemoryContext theirs;
+	MemoryContext old;
+
+	if (prev_set_rel_pathlist_hook == NULL)
+		return false;
+	before = list_copy(rel->pathlist);
+	theirs = AllocSetContextCreate(CurrentMemoryContext, "paths of other extensions",
+								   ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(theirs);
+	prev_set_rel_pathlist_hook(root, rel, rti, rte);
+	MemoryContextSwitchTo(old);
+	if (MemoryContextIsEmpty(theirs))
+		MemoryContextDelete(theirs);
+	gone = list_difference_ptr(before, rel->pathlist);
+	list_free(before);
+	return gone != NIL;
+}
+
 static void
 set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	if (prev_set_rel_pathlist_hook)
-		prev_set_rel_pathlist_hook(root, rel, rti, rte);
+	bool		anew = !others_take_paths(root, rel, rti, rte);
 
 	/* A hint may turn it off during planning only. */
 	if (!cscan_enabled)
@@ -234,14 +305,18 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 		rte->tablesample != NULL || IS_DUMMY_REL(rel) || wants_current_of(rel))
 		return;
 
-	cscan_column_paths_add(root, rel, rte->relid);
+	if (anew)
+		cscan_column_paths_add(root, rel, rte->relid);
 	if (!cscan_eligible_decide(root, rel, rte->relid))
 		return;
 
 	add_tid_ranges(root, rel);
-	add_whole(root, rel);
+	if (anew)
+		add_whole(root, rel);
+	else
+		add_whole_again(rel);
 	if (rel->indexlist != NIL && rel->baserestrictinfo != NIL && rel->lateral_relids == NULL)
-		add_bitmaps(root, rel);
+		add_bitmaps(root, rel, anew);
 }
 
 void

@@ -119,6 +119,9 @@ cscan_visit_children(Plan *plan, CScanChildVisitor visitor, void *arg)
 		case T_SubqueryScan:
 			visitor(&((SubqueryScan *) plan)->subplan, arg);
 			break;
+		case T_CustomScan:
+			children_of_list(((CustomScan *) plan)->custom_plans, visitor, arg);
+			break;
 		default:
 			break;
 	}

@@ -158,6 +158,18 @@ foreach my $order ([ 'cscan', @company ], [ reverse(@company), 'cscan' ])
 			note("$hint: " . join(' ', $plan =~ /((?:Parallel )?(?:Seq Scan|Index Scan|Bitmap Heap Scan|Bitmap Index Scan|Custom Scan \(CScan\)) (?:using \w+ )?on \w+)/g));
 			is(sql($node, "$load; /*+ $hint */ $small"), $answer, "$where: with $hint it is right");
 		}
+		# A condition that all rows meet: without a hint a scan of all of it is best by far.
+		my $all = 'SELECT count(*), sum(i), min(v) >= 0 FROM t WHERE i > 0';
+		like(sql($node, "$load; EXPLAIN $all"), qr/(Seq Scan|CScan\)) on t/, "$where: without a hint all of it is scanned");
+		foreach my $hint (qw(IndexScan(t) NoSeqScan(t)))
+		{
+			my $plan = sql($node, "$load; EXPLAIN /*+ $hint */ $all");
+			like($plan, qr/Index (Only )?Scan/, "$where: the hint $hint holds against it");
+			unlike($plan, qr/CScan(?!.*Bitmap)/s, "$where: and leaves no CScan of all of it");
+			is(sql($node, "$load; /*+ $hint */ $all"), "$right|t", "$where: and it is right");
+		}
+		like(sql($node, "$load; EXPLAIN /*+ BitmapScan(t) */ $all"), qr/Bitmap Index Scan on t_pkey/,
+			"$where: the hint BitmapScan(t) holds against it");
 		like(sql($node, "$load; EXPLAIN /*+ SeqScan(t) */ $whole"), qr/Custom Scan \(CScan\) on t/, "$where: SeqScan(t) leaves a CScan where one would be");
 		like(sql($node, "$load; EXPLAIN /*+ Parallel(t 2 hard) */ $whole"), qr/Gather.*Parallel Custom Scan \(CScan\) on t/s,
 			"$where: the hint Parallel(t 2 hard) works");
