@@ -75,7 +75,7 @@ say_hello(void)
 	cscan_shared_set_budget(cscan_buffer_share);
 	cscan_shared->abm_latch = cscan_trace_ring->reader = MyLatch;
 	cscan_shared->abm_pid = MyProcPid;
-	cscan_shared->abm_alive = cscan_now();
+	cscan_shared_abm_lives(cscan_now());
 	cscan_shared->abm_idle = false;
 	cscan_holding_reset();
 	cscan_unlock();

@@ -23,6 +23,9 @@
 
 #include "shared/shared.h"
 
+/* What takes longer (us) is done in parts, with a look at loads in between. */
+#define CSCAN_PART_TIME		2000
+
 /* abm.c */
 extern PGDLLEXPORT void cscan_abm_main(Datum arg);
 
@@ -40,17 +43,21 @@ extern void cscan_holding_reset(void);
 extern void cscan_loads_init(void);
 extern void cscan_loads_run_scheduler(void);
 extern bool cscan_loads_in_flight(void);
+extern bool cscan_loads_step(void);
 extern bool cscan_loads_finish(void);
-extern void cscan_loads_follow_wants(void);
+extern void cscan_loads_go_on(void);
+extern bool cscan_loads_follow_wants(void);
 extern void cscan_loads_drop_slot(int slot);
 extern void cscan_loads_tidy(bool now);
 extern void cscan_loads_abandon(void);
 
 /* loader.c */
 extern void cscan_loader_init(void);
-extern void cscan_loader_start(const CScanAction *act, const CScanSharedTable *table);
+extern void cscan_loader_start(const CScanAction *act, const CScanSharedTable *table,
+							   int steps_ahead);
 extern bool cscan_loader_step(int slot);
 extern bool cscan_loader_finish(int slot, uint32 *blocks_read);
+extern void cscan_loader_give_up(int slot);
 extern void cscan_loader_release(int slot);
 extern void cscan_loader_unpin(int slot, bool wanted);
 extern bool cscan_loader_repin(int slot);
@@ -77,11 +84,17 @@ extern void cscan_locks_init(void);
 extern bool cscan_locks_take(int table, Oid dbid, Oid relid);
 extern void cscan_locks_release(int table);
 extern bool cscan_locks_waited_for(int table);
+extern bool cscan_locks_database_waited_for(int table);
 
 /* neighbours.c */
 extern void cscan_neighbours_find_stalled(uint64 now);
-extern bool cscan_neighbours_lock_waiter(void);
-extern bool cscan_neighbours_pin_waiter(void);
-extern int	cscan_neighbours_replay_buffer(void);
+typedef struct CScanWaiters
+{
+	bool		lock;			/* a process waits for a relation or a database */
+	bool		pin;			/* a process waits for a buffer's pin */
+} CScanWaiters;
+
+extern CScanWaiters cscan_neighbours_waiters(void);
+extern Buffer cscan_neighbours_replay_buffer(void);
 
 #endif							/* CSCAN_ABM_H */

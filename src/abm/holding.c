@@ -95,19 +95,29 @@ remove_table(int table)
 	cscan_unlock();
 }
 
-/* Let go of all chunks of a table, then of its lock. */
+/*
+ * Let go of all chunks of a table, then of its lock.  Nothing is loaded of it
+ * meanwhile, but loads of other tables go on.
+ */
 static void
 let_go(int table)
 {
 	const CScanSpace *space = &cscan_pool.spaces[table];
+	uint64		until = cscan_now() + CSCAN_PART_TIME;
 
 	if (cscan_tables[table].chunks_loaded > 0)
 		cscan_recent_remember(cscan_tables[table].locator,
 							  cscan_space_blocks(space, space->cursor - 1).end);
 	for (uint32 c = space->first_chunk; c < space->first_chunk + space->nchunks; c++)
 	{
-		if (cscan_pool.slot_of[c] != CSCAN_NONE)
-			cscan_loads_drop_slot(cscan_pool.slot_of[c]);
+		if (cscan_pool.slot_of[c] == CSCAN_NONE)
+			continue;
+		cscan_loads_drop_slot(cscan_pool.slot_of[c]);
+		CHECK_FOR_INTERRUPTS();
+		if (cscan_now() < until)
+			continue;
+		cscan_loads_go_on();
+		until = cscan_now() + CSCAN_PART_TIME;
 	}
 	cscan_page_cache_forget();
 	CSCAN_FAULT(CSCAN_FAULT_ABM_UNLOCK);
@@ -194,14 +204,32 @@ yield_table(int table)
 	let_go(table);
 }
 
+/*
+ * A process that waits for the lock of a table with active scans waits for
+ * these, too: without the ABM it would only wait longer.  When none is left,
+ * the table is let go of in any case.  A process that waits for a database
+ * waits for the ABM alone, until it has the lock and looks for sessions.
+ */
 void
 cscan_holding_yield_waited_for(void)
 {
-	for (int i = 0; i < cscan_max_tables; i++)
+	static int	next = 0;
+	uint64		now = cscan_now();
+	uint64		until = now + CSCAN_PART_TIME / 8;
+	int			left = cscan_pool.state->nspaces;
+
+	for (int i = 0; i < cscan_max_tables && left > 0; i++)
 	{
-		if (cscan_pool.spaces[i].used && cscan_tables[i].lock_state == CSCAN_TABLE_LOCKED &&
-			cscan_locks_waited_for(i))
-			yield_table(i);
+		next = (next + 1) % cscan_max_tables;
+		if (!cscan_pool.spaces[next].used)
+			continue;
+		left--;
+		if (cscan_now() >= until)
+			break;
+		if (cscan_tables[next].lock_state == CSCAN_TABLE_LOCKED &&
+			(cscan_locks_database_waited_for(next) ||
+			 (cscan_locks_waited_for(next) && !has_active_scan(next, true, now))))
+			yield_table(next);
 	}
 }
 

@@ -8,11 +8,14 @@
  * pinned buffers and the resource owner that they are pinned under.  So after
  * an error all of a chunk's pins go at once.
  *
- * Starting a load hands its reads to the kernel as far as the version can:
+ * A load goes on step by step, 128 kB each.  The reads of the next steps are
+ * handed to the kernel as far as the version can:
  *
- *		15, 16	advice to prefetch the chunk; finishing reads it block by block
- *		17		advice and vectored reads; finishing reads them
- *		18, 19	asynchronous reads; finishing waits for them
+ *		15, 16	advice to prefetch; a step reads block by block
+ *		17		advice and vectored reads; a step reads one of them
+ *		18, 19	asynchronous reads; a step waits for one of them
+ *
+ * Only so many are handed over ahead, so that a load can be given up soon.
  *
  * A load that goes on where the last one ended needs no advice.  The kernel
  * has read ahead by itself, which costs less, since it puts these reads into
@@ -40,7 +43,10 @@
 #include "policy/keep.h"
 
 /* Blocks that are read before the ABM looks for other work. */
-#define BLOCKS_AT_ONCE	(128 * 1024 / BLCKSZ)
+#define BLOCKS_AT_ONCE	CSCAN_STEP_BLOCKS
+
+/* Buffer headers that are fetched from memory ahead of a look at them. */
+#define LOOK_AHEAD		16
 
 #if CSCAN_HAVE_VECTORED_IO
 typedef struct CScanRead
@@ -73,18 +79,25 @@ typedef struct CScanFrames
 	/* The load in flight, if any */
 	CScanAction load;			/* what is loaded; nblocks = 0: none is */
 	bool		failed;			/* a part of it failed */
+	bool		giving_up;		/* no more of it is read */
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
 	bool		looked;			/* the page cache has been asked */
 	bool		there;			/* if looked: it had most of the load */
 	bool		keep;			/* if looked: it is to keep the load */
-#if CSCAN_HAVE_VECTORED_IO
-	CScanRead  *reads;
-	int			nreads;
-	int			nfinished;
-#else
-	CScanRun	run;			/* the run being read */
+	bool		sequential;		/* the kernel reads ahead by itself */
+	CScanRun	run;			/* the run being read, or handed over */
 	BlockNumber next;			/* the next block of the run */
+	int			steps_ahead;	/* steps that are handed over ahead */
+#if CSCAN_HAVE_VECTORED_IO
+	CScanRead  *reads;			/* a ring of steps_ahead */
+	uint32		nstarted;
+	uint32		nfinished;
+#else
+	CScanRun	advice;			/* the run that advice is at */
+	BlockNumber next_advice;	/* its next block without advice */
+	uint32		nadvised;		/* blocks */
+	uint32		nread;			/* blocks read, or found */
 #endif
 } CScanFrames;
 
@@ -157,125 +170,9 @@ make_room(CScanFrames *f, int nbuffers)
 	f->nbuffers = Max(f->nbuffers, nbuffers);
 }
 
-#if CSCAN_HAVE_VECTORED_IO
-
-static void
-start_reads(CScanFrames *f, bool sequential)
-{
-	SMgrRelation smgr = cscan_smgropen(f->locator);
-	CScanRun	run = {0, 0, 0};
-#if CSCAN_HAVE_AIO
-	int			limit = Min(io_combine_limit, io_max_combine_limit);
-#else
-	int			limit = io_combine_limit;
-#endif
-
-	f->reads = MemoryContextAlloc(loader_context, sizeof(CScanRead) * f->load.nblocks);
-	f->nreads = f->nfinished = 0;
-	while (cscan_action_next_run(&f->load, &run))
-	{
-		for (BlockNumber block = run.first; block < run.end;)
-		{
-			CScanRead  *read = &f->reads[f->nreads];
-			int			place = run.place + (block - run.first);
-			int			n = 0;
-			int			ours = 0;
-
-			/* If the table has grown, part of the piece may be there. */
-			while (n < limit && block + n < run.end && f->states[place + n] == CSCAN_FRAME_EMPTY)
-				n++;
-			if (n == 0)
-			{
-				block++;
-				continue;
-			}
-
-			memset(read, 0, sizeof(CScanRead));
-			read->op.smgr = smgr;
-#if CSCAN_HAVE_AIO
-			read->op.persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
-#else
-			read->op.smgr_persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
-#endif
-			read->op.forknum = MAIN_FORKNUM;
-			read->op.strategy = f->strategy;
-			if (StartReadBuffers(&read->op, &f->buffers[place], block, &n,
-								 sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
-			{
-				read->started = true;
-				f->nreads++;
-#if CSCAN_HAVE_AIO
-				ours = n;
-#else
-				ours = read->op.io_buffers_len;
-#endif
-			}
-			for (int i = 0; i < n; i++)
-			{
-				f->blocks[place + i] = block + i;
-				f->states[place + i] = i < ours ? CSCAN_FRAME_READ : CSCAN_FRAME_FOUND;
-			}
-			f->blocks_read += ours;
-			block += n;
-		}
-	}
-}
-
-/* Finish the next read. */
-static void
-finish_read(CScanFrames *f)
-{
-	CScanRead  *read = &f->reads[f->nfinished++];
-
-	/* Do not finish it again if it fails now. */
-	read->started = false;
-	WaitReadBuffers(&read->op);
-	CSCAN_FAULT(CSCAN_FAULT_ABM_READ);
-}
-
-/* Reads that were started must be finished, come what may. */
+/* Is there another block to read?  After a failure the rest is of no use. */
 static bool
-reads_left(const CScanFrames *f)
-{
-	return f->nfinished < f->nreads;
-}
-
-static void
-forget_reads(CScanFrames *f)
-{
-	if (f->reads)
-		pfree(f->reads);
-	f->reads = NULL;
-	f->nreads = 0;
-	f->nfinished = 0;
-}
-
-#else							/* 15, 16 */
-
-static void
-start_reads(CScanFrames *f, bool sequential)
-{
-	CScanRun	run = {0, 0, 0};
-
-	/*
-	 * Advise on a whole run of blocks.  The storage manager of these versions
-	 * advises only on single blocks, which become single small reads.  Blocks
-	 * in shared buffers need no advice; the run's ends show whether it is
-	 * there.
-	 */
-	while (!sequential && cscan_action_next_run(&f->load, &run))
-	{
-		if (!cscan_in_buffers(f->locator, run.first) ||
-			!cscan_in_buffers(f->locator, run.end - 1))
-			cscan_page_cache_advise(f->locator, run.first, run.end - run.first);
-	}
-	f->run = (CScanRun) {0, 0, 0};
-	f->next = 0;
-}
-
-/* Is there another block?  After a failure the rest is of no use. */
-static bool
-reads_left(CScanFrames *f)
+blocks_left(CScanFrames *f)
 {
 	if (f->failed)
 		return false;
@@ -287,14 +184,162 @@ reads_left(CScanFrames *f)
 	return true;
 }
 
+#if CSCAN_HAVE_VECTORED_IO
+
+/* Start to read the next blocks that are not there yet. */
+static void
+start_read(CScanFrames *f)
+{
+	CScanRead  *read = &f->reads[f->nstarted % f->steps_ahead];
+	int			place = f->run.place + (f->next - f->run.first);
+	int			n = 0;
+	int			ours = 0;
+#if CSCAN_HAVE_AIO
+	int			limit = Min(io_combine_limit, io_max_combine_limit);
+#else
+	int			limit = io_combine_limit;
+#endif
+
+	/* If the table has grown, part of the piece may be there. */
+	while (n < limit && f->next + n < f->run.end && f->states[place + n] == CSCAN_FRAME_EMPTY)
+		n++;
+	if (n == 0)
+	{
+		f->next++;
+		return;
+	}
+
+	memset(read, 0, sizeof(CScanRead));
+	read->op.smgr = cscan_smgropen(f->locator);
+#if CSCAN_HAVE_AIO
+	read->op.persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
+#else
+	read->op.smgr_persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
+#endif
+	read->op.forknum = MAIN_FORKNUM;
+	read->op.strategy = f->strategy;
+	if (StartReadBuffers(&read->op, &f->buffers[place], f->next, &n,
+						 f->sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
+	{
+		read->started = true;
+		f->nstarted++;
+#if CSCAN_HAVE_AIO
+		ours = n;
+#else
+		ours = read->op.io_buffers_len;
+#endif
+	}
+	for (int i = 0; i < n; i++)
+	{
+		f->blocks[place + i] = f->next + i;
+		f->states[place + i] = i < ours ? CSCAN_FRAME_READ : CSCAN_FRAME_FOUND;
+	}
+	f->blocks_read += ours;
+	f->next += n;
+}
+
+static void
+start_reads(CScanFrames *f)
+{
+	while (f->nstarted - f->nfinished < (uint32) f->steps_ahead && blocks_left(f))
+		start_read(f);
+}
+
+static void
+begin_reads(CScanFrames *f)
+{
+	f->reads = MemoryContextAlloc(loader_context, sizeof(CScanRead) * f->steps_ahead);
+	f->nstarted = f->nfinished = 0;
+	start_reads(f);
+}
+
+/* Finish the next read, and start another one. */
+static void
+finish_read(CScanFrames *f)
+{
+	CScanRead  *read = &f->reads[f->nfinished++ % f->steps_ahead];
+
+	/* Do not finish it again if it fails now. */
+	read->started = false;
+	WaitReadBuffers(&read->op);
+	CSCAN_FAULT(CSCAN_FAULT_ABM_READ);
+	if (!f->giving_up)
+		start_reads(f);
+}
+
+/* Reads that were started must be finished, come what may. */
+static bool
+reads_left(CScanFrames *f)
+{
+	return f->nfinished < f->nstarted;
+}
+
+static void
+forget_reads(CScanFrames *f)
+{
+	if (f->reads)
+		pfree(f->reads);
+	f->reads = NULL;
+	f->nstarted = f->nfinished = 0;
+}
+
+#else							/* 15, 16 */
+
+/*
+ * Advise on the next blocks, a piece of a run at a time.  The storage manager
+ * of these versions advises only on single blocks, which become single small
+ * reads.  Blocks in shared buffers need no advice; the ends of the piece show
+ * whether it is there.
+ */
+static void
+advise_ahead(CScanFrames *f)
+{
+	uint32		ahead = f->steps_ahead * BLOCKS_AT_ONCE;
+
+	while (!f->sequential && f->nadvised < f->nread + ahead)
+	{
+		uint32		n;
+
+		if (f->next_advice >= f->advice.end)
+		{
+			if (!cscan_action_next_run(&f->load, &f->advice))
+				return;
+			f->next_advice = f->advice.first;
+		}
+		n = Min(f->advice.end - f->next_advice, Max(ahead / 2, 1));
+		if (!cscan_in_buffers(f->locator, f->next_advice) ||
+			!cscan_in_buffers(f->locator, f->next_advice + n - 1))
+			cscan_page_cache_advise(f->locator, f->next_advice, n);
+		f->next_advice += n;
+		f->nadvised += n;
+	}
+}
+
+static void
+begin_reads(CScanFrames *f)
+{
+	f->advice = (CScanRun) {0, 0, 0};
+	f->next_advice = 0;
+	f->nadvised = f->nread = 0;
+	advise_ahead(f);
+}
+
+static bool
+reads_left(CScanFrames *f)
+{
+	return !f->giving_up && blocks_left(f);
+}
+
 /* Read some blocks. */
 static void
 finish_read(CScanFrames *f)
 {
-	for (int i = 0; i < BLOCKS_AT_ONCE && reads_left(f); i++)
+	for (int i = 0; i < BLOCKS_AT_ONCE && blocks_left(f); i++)
 	{
 		int64		before = pgBufferUsage.shared_blks_read;
 		int			place = f->run.place + (f->next - f->run.first);
+
+		f->nread++;
 
 		/* If the table has grown, part of the piece may be there. */
 		if (f->states[place] != CSCAN_FRAME_EMPTY)
@@ -314,6 +359,7 @@ finish_read(CScanFrames *f)
 		}
 		f->next++;
 	}
+	advise_ahead(f);
 }
 
 static void
@@ -393,9 +439,12 @@ drop_behind(CScanFrames *f)
 #endif
 }
 
-/* Begin a load that the pool decided; cscan_loader_finish() must follow. */
+/*
+ * Begin a load that the pool decided, with so many steps handed over ahead.
+ * cscan_loader_finish() or cscan_loader_give_up() must follow.
+ */
 void
-cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
+cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int steps_ahead)
 {
 	CScanFrames *f = &frames[act->slot];
 	MemoryContext old_context = CurrentMemoryContext;
@@ -424,8 +473,12 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	make_room(f, act->place.end - act->place.first);
 	f->load = *act;
 	f->blocks_read = 0;
-	f->failed = false;
+	f->failed = f->giving_up = false;
 	f->looked = false;
+	f->sequential = sequential;
+	f->steps_ahead = steps_ahead;
+	f->run = (CScanRun) {0, 0, 0};
+	f->next = 0;
 
 	/*
 	 * With a strategy, blocks that are found keep their usage count.  A new
@@ -440,7 +493,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table)
 	PG_TRY();
 	{
 		look_before_reads(f);
-		start_reads(f, sequential);
+		begin_reads(f);
 	}
 	PG_CATCH();
 	{
@@ -516,6 +569,21 @@ cscan_loader_finish(int slot, uint32 *blocks_read)
 	if (failed)
 		cscan_loader_release(slot);
 	return !failed;
+}
+
+/*
+ * Give up a load between two steps: wait only for what the kernel has been
+ * handed, and let all of the slot's frames go.
+ */
+void
+cscan_loader_give_up(int slot)
+{
+	CScanFrames *f = &frames[slot];
+	uint32		ignored;
+
+	f->giving_up = true;
+	if (cscan_loader_finish(slot, &ignored))
+		cscan_loader_release(slot);
 }
 
 /*
@@ -618,10 +686,12 @@ cscan_loader_abandon(int slot)
 	CScanFrames *f = &frames[slot];
 
 #if CSCAN_HAVE_AIO
-	for (int i = 0; i < f->nreads; i++)
+	for (uint32 i = f->nfinished; i < f->nstarted; i++)
 	{
-		if (f->reads[i].started && pgaio_wref_valid(&f->reads[i].op.io_wref))
-			pgaio_wref_wait(&f->reads[i].op.io_wref);
+		CScanRead  *read = &f->reads[i % f->steps_ahead];
+
+		if (read->started && pgaio_wref_valid(&read->op.io_wref))
+			pgaio_wref_wait(&read->op.io_wref);
 	}
 #endif
 	f->load.nblocks = 0;
@@ -653,6 +723,9 @@ cscan_loader_waited_for(int slot)
 
 	for (int i = 0; i < f->nbuffers && f->owner != NULL; i++)
 	{
+		/* The headers are all over memory. */
+		if (i + LOOK_AHEAD < f->nbuffers && f->states[i + LOOK_AHEAD] != CSCAN_FRAME_EMPTY)
+			__builtin_prefetch(GetBufferDescriptor(f->buffers[i + LOOK_AHEAD] - 1));
 		if (f->states[i] != CSCAN_FRAME_EMPTY &&
 			(cscan_buffer_state(GetBufferDescriptor(f->buffers[i] - 1)) & BM_PIN_COUNT_WAITER))
 			return true;

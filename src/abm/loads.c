@@ -5,9 +5,11 @@
  *
  *		run_scheduler	as long as there is room in flight: decide, then evict,
  *						unpin or start a load
- *		finish			finish the oldest load, wake the scans that wait for it
+ *		step, finish	read a step of the oldest load; in the end, wake the scans
+ *						that wait for it
+ *		go_on			a step, and whatever can be started after it
  *		follow_wants	drop, unpin and pin again as the scans' wants change
- *		drop_slot		wait for the slot's load, forget it, let its frames go
+ *		drop_slot		forget a slot, giving up its load, and let its frames go
  *		tidy			close files now and then
  *		abandon			the ABM ends
  *
@@ -35,6 +37,14 @@
  * need new frames that are in no CPU's cache.
  */
 #define FAST_BLOCK_TIME		20
+
+/*
+ * Steps of a load that are handed to the kernel ahead: as many as it does in
+ * that time (us), within these limits.
+ */
+#define AHEAD_TIME			100000
+#define MIN_STEPS_AHEAD		4
+#define MAX_STEPS_AHEAD		32
 
 /* Files are closed after so many loads. */
 #define TIDY_AFTER_LOADS	1024
@@ -97,6 +107,18 @@ wake_scans(int n)
 		ConditionVariableSignal(&cscan_scans[to_wake[i]].cv);
 }
 
+/* This reads the device's pace without the lock: any value will do. */
+static int
+steps_ahead(const CScanAction *act)
+{
+	const CScanSpace *space = &cscan_pool.spaces[act->space];
+	double		time = cscan_pool.state->devices[space->device].block_time * CSCAN_STEP_BLOCKS;
+
+	if (time * MAX_STEPS_AHEAD <= AHEAD_TIME)
+		return MAX_STEPS_AHEAD;
+	return Max(MIN_STEPS_AHEAD, (int) (AHEAD_TIME / time));
+}
+
 static void
 start_load(const CScanAction *act, uint64 now)
 {
@@ -107,7 +129,7 @@ start_load(const CScanAction *act, uint64 now)
 	load->scan = act->scan;
 	load->policy = cscan_pool.scans[act->scan].policy;
 	load->started = now;
-	cscan_loader_start(act, &cscan_tables[act->space]);
+	cscan_loader_start(act, &cscan_tables[act->space], steps_ahead(act));
 }
 
 /*
@@ -154,7 +176,7 @@ finish_load(int n)
 
 	cscan_lock();
 	now = cscan_now();
-	cscan_shared->abm_loaded = now;
+	cscan_shared_abm_reads(now);
 	table = &cscan_tables[cscan_pool.slots[load.slot].space];
 
 	if (blocks_read > 0)
@@ -180,14 +202,19 @@ finish_load(int n)
 	return more;
 }
 
-/* Finish the slot's loads in flight. */
+/* Give up the slot's load, if it is in flight. */
 static void
-finish_loads_of(int slot)
+give_up_load_of(int slot)
 {
-	for (int i = nin_flight; i-- > 0;)
+	for (int i = 0; i < nin_flight; i++)
 	{
-		if (in_flight[i].slot == slot)
-			(void) finish_load(i);
+		if (in_flight[i].slot != slot)
+			continue;
+		nin_flight--;
+		memmove(&in_flight[i], &in_flight[i + 1], sizeof(CScanLoadInFlight) * (nin_flight - i));
+		cscan_loader_give_up(slot);
+		last_finish = cscan_now();
+		return;
 	}
 }
 
@@ -204,11 +231,11 @@ let_frames_go(int slot)
 void
 cscan_loads_drop_slot(int slot)
 {
-	finish_loads_of(slot);
 	cscan_lock();
 	cscan_pool_drop(&cscan_pool, slot);
 	cscan_shared->abm_idle = false;
 	cscan_unlock();
+	give_up_load_of(slot);
 	let_frames_go(slot);
 }
 
@@ -229,7 +256,7 @@ cscan_loads_run_scheduler(void)
 		cscan_pool_decide(&cscan_pool, now, &act);
 		if (act.kind == CSCAN_ACT_EVICT)
 			cscan_shared->stats[cscan_pool.scans[act.scan].policy].evictions++;
-		cscan_shared->abm_alive = now;
+		cscan_shared_abm_lives(now);
 
 		/*
 		 * Usually one load is all that is to be done.  From then on a scan
@@ -255,35 +282,45 @@ cscan_loads_in_flight(void)
 	return nin_flight > 0;
 }
 
+/* Read a step of the oldest load.  Returns false if nothing is left to be read. */
+bool
+cscan_loads_step(void)
+{
+	if (!cscan_loader_step(in_flight[0].slot))
+		return false;
+	cscan_shared_abm_reads(cscan_now());
+	return true;
+}
+
 /*
- * Wait for the oldest load and finish it.  Returns whether there may be
+ * Finish the oldest load, which has been read.  Returns whether there may be
  * something else to do now.
  */
 bool
 cscan_loads_finish(void)
 {
-	bool		told = false;
+	return finish_load(0);
+}
 
-	/* A scan may need the next load before this one is complete. */
-	while (cscan_loader_step(in_flight[0].slot))
-	{
-		if (!cscan_shared->abm_idle)
-		{
-			cscan_loads_run_scheduler();
-			told = true;
-		}
-	}
-	told |= finish_load(0);
-	return told;
+/* Something else takes long: keep the loads going meanwhile. */
+void
+cscan_loads_go_on(void)
+{
+	if (nin_flight > 0 && !cscan_loads_step())
+		(void) finish_load(0);
+	cscan_loads_run_scheduler();
 }
 
 /*
  * Drop slots that go as soon as no scan wants them.  Unpin others that no scan
- * wants, and pin those that are wanted again.
+ * wants, and pin those that are wanted again.  Returns false if there are more,
+ * after a while.
  */
-void
+bool
 cscan_loads_follow_wants(void)
 {
+	uint64		until = cscan_now() + CSCAN_PART_TIME;
+
 	for (;;)
 	{
 		int			useless;
@@ -310,9 +347,11 @@ cscan_loads_follow_wants(void)
 		else if (unwanted != CSCAN_NONE)
 			cscan_loader_unpin(unwanted, false);
 		else if (wanted == CSCAN_NONE)
-			break;
+			return true;
 		else if (!cscan_loader_repin(wanted))
 			cscan_loads_drop_slot(wanted);
+		if (cscan_now() >= until)
+			return false;
 	}
 }
 

@@ -72,13 +72,19 @@ cscan_locks_release(int table)
 	LockRelease(&l->database, AccessShareLock, true);
 }
 
-/* Does any process wait for one of these locks? */
+/* Does any process wait for the table's lock, or for its database's? */
 bool
 cscan_locks_waited_for(int table)
 {
 	CScanTableLocks *l = &locks[table];
 
-	return l->held &&
-		(LockHasWaiters(&l->relation, AccessShareLock, true) ||
-		 LockHasWaiters(&l->database, AccessShareLock, true));
+	return l->held && LockHasWaiters(&l->relation, AccessShareLock, true);
+}
+
+bool
+cscan_locks_database_waited_for(int table)
+{
+	CScanTableLocks *l = &locks[table];
+
+	return l->held && LockHasWaiters(&l->database, AccessShareLock, true);
 }

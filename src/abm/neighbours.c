@@ -95,41 +95,33 @@ cscan_neighbours_find_stalled(uint64 now)
 }
 
 /*
- * Does any process wait for a lock on a table or a database?  Asking each of
- * the ABM's many locks for its waiters takes long.
+ * Does any process wait for a lock on a table or a database, or for a buffer's
+ * pin?  Asking each of the ABM's many locks and buffers takes long.
  */
-bool
-cscan_neighbours_lock_waiter(void)
+CScanWaiters
+cscan_neighbours_waiters(void)
 {
+	CScanWaiters waiters = {false, false};
+
 	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
 	{
 		uint32		event = ((volatile PGPROC *) &ProcGlobal->allProcs[i])->wait_event_info;
 
-		if (event == (PG_WAIT_LOCK | LOCKTAG_RELATION) || event == (PG_WAIT_LOCK | LOCKTAG_OBJECT))
-			return true;
+		waiters.lock |= event == (PG_WAIT_LOCK | LOCKTAG_RELATION) ||
+			event == (PG_WAIT_LOCK | LOCKTAG_OBJECT);
+		waiters.pin |= (event & WAIT_CLASS_MASK) == CSCAN_WAIT_CLASS_BUFFER;
 	}
-	return false;
+	return waiters;
 }
 
-/* Does any process wait for a buffer pin? */
-bool
-cscan_neighbours_pin_waiter(void)
-{
-	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
-	{
-		volatile PGPROC *proc = &ProcGlobal->allProcs[i];
-
-		if ((proc->wait_event_info & WAIT_CLASS_MASK) == CSCAN_WAIT_CLASS_BUFFER)
-			return true;
-	}
-	return false;
-}
-
-/* The buffer that replay waits for, as a Buffer; InvalidBuffer if none. */
-int
+/*
+ * The buffer that replay waits for and the ABM has pinned; InvalidBuffer if
+ * there is none.
+ */
+Buffer
 cscan_neighbours_replay_buffer(void)
 {
-	if (!RecoveryInProgress())
+	if (!RecoveryInProgress() || !HoldingBufferPinThatDelaysRecovery())
 		return InvalidBuffer;
 	return GetStartupBufferPinWaitBufId() + 1;
 }

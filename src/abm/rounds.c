@@ -8,8 +8,13 @@
  *		take and give back the locks of tables that came or went
  *		look after processes that wait for what the ABM holds, and stalled scans
  *		as long as there is room in flight: decide, then evict or start a load
- *		finish the oldest load and wake the scans that wait for it
+ *		read the oldest load, with a look at all of this after each step, and
+ *		wake the scans that wait for it
  *		nothing to do: sleep until a scan sets the latch
+ *
+ * What takes long is done in parts, so that nothing waits for it: a load step
+ * by step, everything else for some milliseconds.  What depends on the number
+ * of slots or of pins looks at some of them in each round.
  *
  * Invariant: the ABM acts on a change that a scan has told of before it
  * sleeps.  Scans tell by clearing abm_idle and, if it was set, by setting the
@@ -37,27 +42,62 @@
  */
 #define LOOK_TIME			50000
 
+/* Time of a round for looking at pins that somebody may wait for (us). */
+#define PIN_LOOK_TIME		300
+
+/* Slots that are looked at in a round: do they still have their frames? */
+#define HOLLOW_SLOTS		128
+
 /* How often statistics are reported (us). */
 #define REPORT_STATS_AFTER	1000000
+
+/*
+ * Let go of pins that another process waits for.  That says only the header of
+ * each buffer.  So some of the slots are looked at in each round, as many as
+ * take little time.
+ */
+static void
+let_go_of_waited_for(void)
+{
+	static int	next = 0;
+	uint64		until = cscan_now() + PIN_LOOK_TIME;
+
+	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
+	{
+		next = (next + 1) % cscan_pool.state->limits.max_slots;
+		if (cscan_pool.slots[next].space == CSCAN_NONE)
+			continue;
+		if (cscan_now() >= until)
+			break;
+		if (cscan_loader_waited_for(next))
+			cscan_loads_drop_slot(next);
+	}
+}
+
+/* Let go of the buffer that replay waits for. */
+static void
+let_go_of(Buffer buffer)
+{
+	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
+	{
+		if (cscan_pool.slots[i].space != CSCAN_NONE && cscan_loader_holds(i, buffer))
+			cscan_loads_drop_slot(i);
+	}
+}
 
 /* Let go of what another process waits for: locks and pins. */
 static void
 look_after_neighbours(void)
 {
-	int			replay = cscan_neighbours_replay_buffer();
-	bool		pin_waiter = cscan_neighbours_pin_waiter();
+	CScanWaiters waiters = cscan_neighbours_waiters();
+	Buffer		replay = cscan_neighbours_replay_buffer();
 
-	if (cscan_neighbours_lock_waiter())
+	if (waiters.lock)
 		cscan_holding_yield_waited_for();
-	if (!pin_waiter && replay == InvalidBuffer)
-		return;
-	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
-	{
-		if (cscan_pool.slots[i].space != CSCAN_NONE &&
-			((pin_waiter && cscan_loader_waited_for(i)) ||
-			 (replay != InvalidBuffer && cscan_loader_holds(i, replay))))
-			cscan_loads_drop_slot(i);
-	}
+	if (replay != InvalidBuffer)
+		let_go_of(replay);
+	if (waiters.pin)
+		let_go_of_waited_for();
 }
 
 /* After a reload the pool may exceed the budget. */
@@ -78,15 +118,22 @@ shrink_pool(void)
 	cscan_holding_wake_all();
 }
 
-/* Chunks that are not pinned may have lost their frames to others. */
+/*
+ * Chunks that are not pinned may have lost their frames to others.  Before one
+ * is used again, all of it is looked at.
+ */
 static void
 look_for_hollow(void)
 {
-	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
+	static int	next = 0;
+	int			nslots = Min(HOLLOW_SLOTS, cscan_pool.state->limits.max_slots);
+
+	for (int i = 0; i < nslots; i++)
 	{
-		if (cscan_pool.slots[i].space != CSCAN_NONE && !cscan_pool.slots[i].held &&
-			!cscan_loader_intact(i))
-			cscan_loads_drop_slot(i);
+		next = (next + 1) % cscan_pool.state->limits.max_slots;
+		if (cscan_pool.slots[next].space != CSCAN_NONE && !cscan_pool.slots[next].held &&
+			!cscan_loader_intact(next))
+			cscan_loads_drop_slot(next);
 	}
 }
 
@@ -148,12 +195,42 @@ do_what_is_due(CScanRounds *last, bool told)
 	}
 	if (told || now >= last->wants + LOOK_TIME)
 	{
-		cscan_loads_follow_wants();
-		last->wants = now;
+		last->wants = cscan_loads_follow_wants() ? now : 0;
 		told = true;
 	}
 	if (now >= last->round + ROUND_TIME)
 		go_round(last, now);
+	return told;
+}
+
+/*
+ * Read the oldest load to its end, with a look at everything else after each
+ * step.  Returns whether there may be something else to do now.
+ */
+static bool
+read_load(CScanRounds *last)
+{
+	bool		told = false;
+
+	while (cscan_loads_in_flight())
+	{
+		uint64		now;
+
+		if (!cscan_loads_step())
+			return cscan_loads_finish() || told;
+
+		/* A scan may need the next load before this one is complete. */
+		if (!cscan_shared->abm_idle)
+		{
+			cscan_loads_run_scheduler();
+			told = true;
+		}
+		if (cscan_shared->tables_changed)
+			told |= cscan_holding_look_after();
+		now = cscan_now();
+		if (now >= last->round + ROUND_TIME)
+			go_round(last, now);
+	}
 	return told;
 }
 
@@ -179,7 +256,12 @@ cscan_rounds_run(uint32 wait_event)
 			cscan_loads_run_scheduler();
 		if (cscan_loads_in_flight())
 		{
-			told = cscan_loads_finish();
+			told = read_load(&last);
+			continue;
+		}
+		if (last.wants == 0)
+		{
+			told = true;
 			continue;
 		}
 

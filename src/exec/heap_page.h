@@ -16,6 +16,15 @@
 #include "exec/exec.h"
 #include "fault.h"
 
+/* The scan has taken another page. */
+static inline void
+cscan_heap_page_taken(CScanState *node)
+{
+	CSCAN_FAULT(CSCAN_FAULT_PAGE);
+	if (node->reg)
+		cscan_registry_progress(node->reg);
+}
+
 /*
  * Bring the visible tuples of a page into the scan descriptor, in the place of
  * those of the last one.
@@ -26,9 +35,7 @@ cscan_heap_page_get(CScanState *node, BlockNumber block)
 	cscan_heap_get_page((HeapScanDesc) node->scan, block);
 	if (node->kind == CSCAN_TID_RANGE)
 		cscan_tid_range_trim(node);
-	CSCAN_FAULT(CSCAN_FAULT_PAGE);
-	if (node->reg)
-		cscan_registry_progress(node->reg);
+	cscan_heap_page_taken(node);
 }
 
 /* Store the page's next visible tuple, of which there must be one. */

@@ -132,6 +132,7 @@ next_page(CScanState *node)
 			if (node->self_read)
 				cscan_bitmap_prefetch(node);
 			cscan_bitmap_get_page(node, block);
+			cscan_heap_page_taken(node);
 		}
 		else
 			cscan_heap_page_get(node, block);

@@ -124,6 +124,7 @@ const CScanPolicy cscan_policy_demand = {
 	.start = cscan_relevance_start,
 	.choose_available = cscan_relevance_choose_available,
 	.choose_query = cscan_relevance_choose_query,
+	.choose_empty = cscan_relevance_choose_empty,
 	.choose_load = cscan_relevance_choose_load,
 	.exclude = cscan_relevance_exclude,
 	.least_valued = least_valued,

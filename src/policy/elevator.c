@@ -187,11 +187,11 @@ static int
 choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
 	uint64_t	since;
-	int			scan = cscan_queue_first(pool, self, true, &since);
+	int			scan = cscan_queue_first(pool, self, CSCAN_QUEUE_BLOCKED, &since);
 
 	(void) now;
 	if (scan == CSCAN_NONE)
-		scan = cscan_queue_first(pool, self, false, &since);
+		scan = cscan_queue_first(pool, self, CSCAN_QUEUE_READING, &since);
 	return scan;
 }
 

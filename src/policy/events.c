@@ -283,18 +283,17 @@ register_scan(CScanPool *pool, CScanPolicyId policy, uint64_t now)
 	for (int i = 0; i < pool->state->limits.max_scans; i++)
 	{
 		CScanScan  *s = &pool->scans[i];
-		uint8_t		queue;
-		int32_t		place;
+		CScanScan	before = *s;
 
 		if (s->used)
 			continue;
 
-		/* The entry may still be in a queue, from its last use. */
-		queue = s->queue;
-		place = s->queue_place;
+		/* The entry may still be in queues, from its last use. */
 		memset(s, 0, sizeof(*s));
-		s->queue = queue;
-		s->queue_place = place;
+		s->queue = before.queue;
+		s->in_empty = before.in_empty;
+		s->queued_policy = before.queued_policy;
+		memcpy(s->places, before.places, sizeof(s->places));
 		s->used = true;
 		s->policy = (uint8_t) policy;
 		s->in_use = CSCAN_NONE;

@@ -149,6 +149,24 @@ choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 	return best;
 }
 
+static int
+choose_empty(CScanPool *pool, CScanPolicyId self)
+{
+	int			best = CSCAN_NONE;
+
+	CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + (int) self),
+				   cscan_scan_words(pool))
+	{
+		const CScanScan *s = &pool->scans[i];
+
+		if (s->blocked && s->available == 0 && cscan_pool_active(pool, i) && !s->warm &&
+			next_absent(pool, i) != CSCAN_NO_CHUNK &&
+			(best == CSCAN_NONE || s->since < pool->scans[best].since))
+			best = i;
+	}
+	return best;
+}
+
 static uint32_t
 choose_load(CScanPool *pool, int scan)
 {
@@ -194,6 +212,7 @@ const CScanPolicy cscan_policy_normal = {
 	.start = normal_start,
 	.choose_available = choose_available,
 	.choose_query = choose_query,
+	.choose_empty = choose_empty,
 	.choose_load = choose_load,
 	.exclude = exclude,
 	.least_valued = least_valued,
@@ -206,6 +225,7 @@ const CScanPolicy cscan_policy_attach = {
 	.start = attach_start,
 	.choose_available = choose_available,
 	.choose_query = choose_query,
+	.choose_empty = choose_empty,
 	.choose_load = choose_load,
 	.exclude = exclude,
 	.least_valued = least_valued,

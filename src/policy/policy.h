@@ -37,6 +37,12 @@ typedef struct CScanPolicy
 	/* Which of this policy's scans should be served?  A scan, or none. */
 	int			(*choose_query) (CScanPool *pool, CScanPolicyId self, uint64_t now);
 
+	/*
+	 * Which of its scans that wait and have nothing available, if that one
+	 * cannot be served?  NULL if none may go before it.
+	 */
+	int			(*choose_empty) (CScanPool *pool, CScanPolicyId self);
+
 	/* Which absent chunk should be loaded for it? */
 	uint32_t	(*choose_load) (CScanPool *pool, int scan);
 

@@ -94,8 +94,16 @@ typedef struct CScanLimits
 	uint32_t	max_chunks;
 } CScanLimits;
 
-/* The scheduler's queues of starved scans, two for each policy: see queue.c. */
-#define CSCAN_NQUEUES		(2 * CSCAN_NPOLICIES)
+/* The scheduler's queues of starved scans, see queue.h. */
+typedef enum CScanQueueKind
+{
+	CSCAN_QUEUE_BLOCKED,		/* scans that wait */
+	CSCAN_QUEUE_READING,		/* scans that still have a chunk to read */
+	CSCAN_QUEUE_EMPTY,			/* scans that wait and have nothing available */
+	CSCAN_NQUEUE_KINDS
+} CScanQueueKind;
+
+#define CSCAN_NQUEUES		(CSCAN_NQUEUE_KINDS * CSCAN_NPOLICIES)
 
 typedef struct CScanSpaceRange
 {
@@ -135,8 +143,11 @@ typedef struct CScanScan
 	uint32_t	end_word;		/* nor from this word on */
 	uint32_t	first_space;	/* no space of it is before this one */
 	uint16_t	counted;		/* tallies that count it, see status.c */
-	uint8_t		queue;			/* queue that it is in, see queue.c */
-	int32_t		queue_place;	/* place in that queue */
+	int8_t		queue;			/* kind of the queue by urgency that it is in,
+								 * or none */
+	bool		in_empty;		/* it is in the queue of the empty ones */
+	uint8_t		queued_policy;	/* policy of these queues */
+	int32_t		places[CSCAN_NQUEUE_KINDS]; /* places in these queues */
 } CScanScan;
 
 /*

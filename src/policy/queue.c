@@ -15,19 +15,23 @@
  */
 #include "queue.h"
 
-#define NO_QUEUE	0
-
-/* Queue numbers begin at 1: each policy's waiting scans, then its others. */
-static uint8_t
-queue_of(CScanPolicyId policy, bool blocked)
+/* Queues of one kind follow one another, and those of one policy likewise. */
+static int
+number_of(CScanPolicyId policy, CScanQueueKind kind)
 {
-	return (uint8_t) (2 * policy + (blocked ? 1 : 2));
+	return CSCAN_NQUEUE_KINDS * (int) policy + (int) kind;
 }
 
 static CScanQueued *
-entries(const CScanPool *pool, uint8_t queue)
+entries(const CScanPool *pool, int queue)
 {
-	return pool->queues + (size_t) (queue - 1) * pool->state->limits.max_scans;
+	return pool->queues + (size_t) queue * (size_t) pool->state->limits.max_scans;
+}
+
+static int32_t *
+place_of(CScanPool *pool, int queue, int32_t scan)
+{
+	return &pool->scans[scan].places[queue % CSCAN_NQUEUE_KINDS];
 }
 
 void
@@ -37,7 +41,10 @@ cscan_queue_init(CScanPool *pool)
 		pool->state->queued[q] = 0;
 	pool->state->queues_stale = false;
 	for (int i = 0; i < pool->state->limits.max_scans; i++)
-		pool->scans[i].queue = NO_QUEUE;
+	{
+		pool->scans[i].queue = CSCAN_NONE;
+		pool->scans[i].in_empty = false;
+	}
 }
 
 uint64_t
@@ -91,18 +98,18 @@ goes_first(const CScanQueued *a, const CScanQueued *b)
 }
 
 static void
-put(CScanPool *pool, CScanQueued *heap, int32_t place, CScanQueued entry)
+put(CScanPool *pool, int queue, int32_t place, CScanQueued entry)
 {
-	heap[place] = entry;
-	pool->scans[entry.scan].queue_place = place;
+	entries(pool, queue)[place] = entry;
+	*place_of(pool, queue, entry.scan) = place;
 }
 
 /* Move an entry down from a free place to where it belongs. */
 static void
-sift_down(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
+sift_down(CScanPool *pool, int queue, int32_t place, CScanQueued entry)
 {
 	CScanQueued *heap = entries(pool, queue);
-	int32_t		n = pool->state->queued[queue - 1];
+	int32_t		n = pool->state->queued[queue];
 	int32_t		child;
 
 	while ((child = 2 * place + 1) < n)
@@ -111,65 +118,80 @@ sift_down(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
 			child++;
 		if (!goes_first(&heap[child], &entry))
 			break;
-		put(pool, heap, place, heap[child]);
+		put(pool, queue, place, heap[child]);
 		place = child;
 	}
-	put(pool, heap, place, entry);
+	put(pool, queue, place, entry);
 }
 
 /* Move an entry up or down from a free place to where it belongs. */
 static void
-sift(CScanPool *pool, uint8_t queue, int32_t place, CScanQueued entry)
+sift(CScanPool *pool, int queue, int32_t place, CScanQueued entry)
 {
 	CScanQueued *heap = entries(pool, queue);
 
 	while (place > 0 && goes_first(&entry, &heap[(place - 1) / 2]))
 	{
-		put(pool, heap, place, heap[(place - 1) / 2]);
+		put(pool, queue, place, heap[(place - 1) / 2]);
 		place = (place - 1) / 2;
 	}
 	sift_down(pool, queue, place, entry);
 }
 
 static void
-dequeue(CScanPool *pool, int scan)
+take_out(CScanPool *pool, int queue, int scan)
 {
-	CScanScan *s = &pool->scans[scan];
-	uint8_t		queue = s->queue;
-	int32_t		n;
+	int32_t		place = *place_of(pool, queue, scan);
+	int32_t		n = --pool->state->queued[queue];
 
-	if (queue == NO_QUEUE)
-		return;
-	s->queue = NO_QUEUE;
-	n = --pool->state->queued[queue - 1];
-	if (s->queue_place < n)
-		sift(pool, queue, s->queue_place, entries(pool, queue)[n]);
+	if (place < n)
+		sift(pool, queue, place, entries(pool, queue)[n]);
 }
 
-/* Put a scan into the queue and place where it belongs now. */
+/* Put a scan in, or where it belongs now. */
+static void
+put_in(CScanPool *pool, int queue, int scan, uint64_t key, bool is_in)
+{
+	CScanQueued entry = {key, scan};
+
+	if (!is_in)
+		*place_of(pool, queue, scan) = pool->state->queued[queue]++;
+	sift(pool, queue, *place_of(pool, queue, scan), entry);
+}
+
+/* Put a scan into the queues and places where it belongs now. */
 static void
 move(CScanPool *pool, int scan)
 {
 	CScanScan *s = &pool->scans[scan];
-	uint8_t		queue = NO_QUEUE;
-	CScanQueued entry = {0, scan};
+	CScanPolicyId policy = (CScanPolicyId) s->policy;
+	CScanQueueOrder order = (CScanQueueOrder) cscan_traits(pool, scan)->queue;
+	int			kind = CSCAN_NONE;
+	bool		empty;
 
-	if (s->started && cscan_traits(pool, scan)->queue != CSCAN_QUEUE_NONE &&
-		cscan_pool_starved(pool, scan) && cscan_pool_has_absent(pool, scan))
-		queue = queue_of(s->policy, s->blocked);
+	if (s->started && order != CSCAN_QUEUE_NONE && cscan_pool_starved(pool, scan) &&
+		cscan_pool_has_absent(pool, scan))
+		kind = s->blocked ? CSCAN_QUEUE_BLOCKED : CSCAN_QUEUE_READING;
+	empty = kind == CSCAN_QUEUE_BLOCKED && order == CSCAN_QUEUE_RELEVANCE && s->available == 0;
 
-	if (queue != s->queue)
+	/* The entry of a scan that has gone may have another policy now. */
+	if (s->queue != CSCAN_NONE && (s->queue != kind || s->queued_policy != s->policy))
 	{
-		dequeue(pool, scan);
-		if (queue == NO_QUEUE)
-			return;
-		s->queue = queue;
-		s->queue_place = pool->state->queued[queue - 1]++;
+		take_out(pool, number_of((CScanPolicyId) s->queued_policy, (CScanQueueKind) s->queue), scan);
+		s->queue = CSCAN_NONE;
 	}
-	else if (queue == NO_QUEUE)
-		return;
-	entry.key = key_of(pool, scan);
-	sift(pool, queue, s->queue_place, entry);
+	if (s->in_empty && (!empty || s->queued_policy != s->policy))
+	{
+		take_out(pool, number_of((CScanPolicyId) s->queued_policy, CSCAN_QUEUE_EMPTY), scan);
+		s->in_empty = false;
+	}
+	if (kind != CSCAN_NONE)
+		put_in(pool, number_of(policy, (CScanQueueKind) kind), scan, key_of(pool, scan), s->queue == kind);
+	if (empty)
+		put_in(pool, number_of(policy, CSCAN_QUEUE_EMPTY), scan, s->since, s->in_empty);
+	s->queue = (int8_t) kind;
+	s->in_empty = empty;
+	s->queued_policy = s->policy;
 }
 
 /* The rate has changed: compute the keys that depend on it, and reorder. */
@@ -178,9 +200,9 @@ set_keys(CScanPool *pool)
 {
 	for (int p = 0; p < CSCAN_NPOLICIES; p++)
 	{
-		uint8_t		queue = queue_of(p, true);
+		int			queue = number_of((CScanPolicyId) p, CSCAN_QUEUE_BLOCKED);
 		CScanQueued *heap = entries(pool, queue);
-		int32_t		n = pool->state->queued[queue - 1];
+		int32_t		n = pool->state->queued[queue];
 
 		if (pool->state->traits[p].queue != CSCAN_QUEUE_RELEVANCE)
 			continue;
@@ -193,10 +215,10 @@ set_keys(CScanPool *pool)
 }
 
 int
-cscan_queue_first(CScanPool *pool, CScanPolicyId policy, bool blocked, uint64_t *key)
+cscan_queue_first(CScanPool *pool, CScanPolicyId policy, CScanQueueKind kind, uint64_t *key)
 {
 	uint64_t   *moved = cscan_scan_set(pool, CSCAN_SCANS_MOVED_QUEUE);
-	uint8_t		queue = queue_of(policy, blocked);
+	int			queue = number_of(policy, kind);
 
 	for (uint32_t w = 0; w < cscan_scan_words(pool); w++)
 	{
@@ -211,7 +233,7 @@ cscan_queue_first(CScanPool *pool, CScanPolicyId policy, bool blocked, uint64_t 
 	if (pool->state->queues_stale)
 		set_keys(pool);
 
-	if (pool->state->queued[queue - 1] == 0)
+	if (pool->state->queued[queue] == 0)
 		return CSCAN_NONE;
 	*key = entries(pool, queue)[0].key;
 	return entries(pool, queue)[0].scan;

@@ -4,7 +4,7 @@
  *		Which starved scan is next?  Heaps of scans, by urgency.
  *
  * A queue holds starved scans of one policy for which there is something to
- * load.  Each policy has two: one for the scans that wait (blocked), one for
+ * load.  Each policy has one for the scans that wait (blocked), and one for
  * those that still have a chunk to read.  The policy's traits give the order:
  *
  *		SINCE		the longest waiting first: the lowest since
@@ -13,6 +13,10 @@
  *					age alike, so their order stays as time goes by: it is that
  *					of needed * rate + since, where the rate is what a block is
  *					worth in waiting time, block time * scans / impatience
+ *
+ * In the order of relevance a scan that needs much may wait for very long.  So
+ * there is a third queue, of those that wait and have nothing available, by
+ * since (see cscan_relevance_choose_query).
  *
  *-------------------------------------------------------------------------
  */
@@ -24,11 +28,10 @@
 extern void cscan_queue_init(CScanPool *pool);
 
 /*
- * Return the first of a policy's starved scans for which something can be
- * loaded: of those that wait (blocked), or of those that still have a chunk to
- * read.  CSCAN_NONE if there is none; otherwise *key is its key.
+ * Return the first scan of a queue: a starved one for which something can be
+ * loaded.  CSCAN_NONE if there is none; otherwise *key is its key.
  */
-extern int	cscan_queue_first(CScanPool *pool, CScanPolicyId policy, bool blocked,
+extern int	cscan_queue_first(CScanPool *pool, CScanPolicyId policy, CScanQueueKind kind,
 							  uint64_t *key);
 
 /*

@@ -31,6 +31,14 @@
 #include "slots.h"
 #include "status.h"
 
+/*
+ * A scan with nothing available has a turn after three loads for each two
+ * active scans, and after at least so many: nothing comes between the loads of
+ * a scan of few chunks.
+ */
+#define TURN_LOADS(scans)	((scans) + (scans) / 2)
+#define MIN_TURN_LOADS		16
+
 /* The number of interested scans with fewer than "limit" chunks available. */
 static int
 interested_below(const CScanPool *pool, uint32_t chunk, uint32_t limit)
@@ -107,7 +115,38 @@ cscan_relevance_choose_available(const CScanPool *pool, int scan)
 }
 
 /*
- * chooseQueryToProcess.  Multiplied by the rate, queryRelevance is - needed *
+ * The scan that waits longest with nothing available, and for which something
+ * can be loaded.
+ */
+int
+cscan_relevance_choose_empty(CScanPool *pool, CScanPolicyId self)
+{
+	uint64_t	since;
+
+	return cscan_queue_first(pool, self, CSCAN_QUEUE_EMPTY, &since);
+}
+
+/* Has the scan waited for its turn? */
+static bool
+is_overdue(const CScanPool *pool, int scan, uint64_t now)
+{
+	int			space = cscan_pool_space_of_scan(pool, scan, 0);
+	uint64_t	load = pool->state->pace * cscan_space_whole_cost(&pool->spaces[space], 1) / 1000;
+	uint64_t	loads = TURN_LOADS((uint64_t) pool->state->nactive);
+
+	if (loads < MIN_TURN_LOADS)
+		loads = MIN_TURN_LOADS;
+	return now > pool->scans[scan].since + loads * load;
+}
+
+/*
+ * chooseQueryToProcess.  A scan that needs much would wait for ever behind an
+ * endless series of others that need less.  So one that has nothing available
+ * is overdue after TURN_LOADS.  Scans that are overdue go first, the longest
+ * waiting before the others.  So the wait ends at the latest after five loads
+ * for each two active scans, or MIN_TURN_LOADS and one for each.
+ *
+ * Otherwise the highest queryRelevance goes first.  Multiplied by the rate, queryRelevance is - needed *
  * rate for a scan that still has a chunk to read.  For a waiting scan it is
  * higher by now - since.  The queues have the highest of each.
  */
@@ -116,10 +155,13 @@ cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
 	uint64_t	waiting_key = 0;
 	uint64_t	needed = 0;
-	int			waiting = cscan_queue_first(pool, self, true, &waiting_key);
-	int			reading = cscan_queue_first(pool, self, false, &needed);
+	int			empty = cscan_relevance_choose_empty(pool, self);
+	int			waiting = cscan_queue_first(pool, self, CSCAN_QUEUE_BLOCKED, &waiting_key);
+	int			reading = cscan_queue_first(pool, self, CSCAN_QUEUE_READING, &needed);
 	int64_t		ahead;			/* lead of the waiting scan (us) */
 
+	if (empty != CSCAN_NONE && is_overdue(pool, empty, now))
+		return empty;
 	if (waiting == CSCAN_NONE)
 		return reading;
 	if (reading == CSCAN_NONE)
@@ -227,6 +269,7 @@ const CScanPolicy cscan_policy_relevance = {
 	.start = cscan_relevance_start,
 	.choose_available = cscan_relevance_choose_available,
 	.choose_query = cscan_relevance_choose_query,
+	.choose_empty = cscan_relevance_choose_empty,
 	.choose_load = cscan_relevance_choose_load,
 	.exclude = cscan_relevance_exclude,
 	.least_valued = cscan_relevance_least_valued,

@@ -19,6 +19,7 @@ extern double cscan_relevance_keep(const CScanPool *pool, uint32_t chunk);
 /* The decisions: see policy.h. */
 extern uint32_t cscan_relevance_start(const CScanPool *pool, int scan);
 extern int	cscan_relevance_choose_available(const CScanPool *pool, int scan);
+extern int	cscan_relevance_choose_empty(CScanPool *pool, CScanPolicyId self);
 extern int	cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now);
 extern uint32_t cscan_relevance_choose_load(CScanPool *pool, int scan);
 extern void cscan_relevance_exclude(CScanPool *pool, int scan, uint64_t *slots);

@@ -5,7 +5,8 @@
  *
  * Each policy proposes one of its scans.  The scan blocked longest wins.  A
  * scan that only needs its next chunk soon comes after all that wait.  If
- * nothing can be done for the winner, the next proposal has its turn.  The
+ * nothing can be done for the winner, the next proposal has its turn; in the
+ * end, of each policy, the scan that waits longest with nothing available.  The
  * winner's policy picks the chunk and, if there is no room, a victim:
  *
  *	 1. a slot that no policy protects;
@@ -93,19 +94,25 @@ goes_first(const CScanScan *a, const CScanScan *b)
 	return a->since < b->since;
 }
 
-/* The proposal that goes first, of the policies not yet tried. */
+/*
+ * The proposal that goes first, of the policies not yet tried.  The second
+ * proposal of each policy is a scan that waits and has nothing available.
+ */
 static int
-choose_query(CScanPool *pool, uint64_t now, unsigned tried)
+choose_query(CScanPool *pool, uint64_t now, unsigned tried, bool second)
 {
 	int			best = CSCAN_NONE;
 
 	for (int p = 0; p < CSCAN_NPOLICIES; p++)
 	{
+		const CScanPolicy *policy = cscan_policies[p];
 		int			scan;
 
-		if ((tried & (1u << p)) || !cscan_state_any_of(pool, p))
+		if ((tried & (1u << p)) || !cscan_state_any_of(pool, p) ||
+			(second && policy->choose_empty == NULL))
 			continue;
-		scan = cscan_policies[p]->choose_query(pool, (CScanPolicyId) p, now);
+		scan = second ? policy->choose_empty(pool, (CScanPolicyId) p) :
+			policy->choose_query(pool, (CScanPolicyId) p, now);
 		if (scan != CSCAN_NONE &&
 			(best == CSCAN_NONE || goes_first(&pool->scans[scan], &pool->scans[best])))
 			best = scan;
@@ -402,13 +409,13 @@ cscan_pool_wants_load(CScanPool *pool, uint64_t now)
 		if (cscan_policies[p]->traits.in_order && cscan_state_any_of(pool, p))
 			return true;
 	}
-	return pool->state->evicted_for != CSCAN_NONE || choose_query(pool, now, 0) != CSCAN_NONE;
+	return pool->state->evicted_for != CSCAN_NONE || choose_query(pool, now, 0, false) != CSCAN_NONE;
 }
 
 void
 cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 {
-	unsigned	tried = 0;
+	unsigned	tried;
 	int			scan = pool->state->evicted_for;
 
 	act->kind = CSCAN_ACT_NOTHING;
@@ -419,12 +426,19 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 		pool->scans[scan].nloadable > 0 && !pool->scans[scan].warm)
 		serve(pool, scan, now, act);
 
-	/* An elevator that waits for its slowest scan holds up no other policy. */
-	while (act->kind == CSCAN_ACT_NOTHING &&
-		   (scan = choose_query(pool, now, tried)) != CSCAN_NONE)
+	/*
+	 * An elevator that waits for its slowest scan holds up no other policy.  Nor
+	 * does a scan that cannot be served hold up those that may evict anything.
+	 */
+	for (int second = 0; second <= 1 && act->kind == CSCAN_ACT_NOTHING; second++)
 	{
-		serve(pool, scan, now, act);
-		tried |= 1u << pool->scans[scan].policy;
+		tried = 0;
+		while (act->kind == CSCAN_ACT_NOTHING &&
+			   (scan = choose_query(pool, now, tried, second != 0)) != CSCAN_NONE)
+		{
+			serve(pool, scan, now, act);
+			tried |= 1u << pool->scans[scan].policy;
+		}
 	}
 	pool->state->evicted_for = act->kind == CSCAN_ACT_EVICT || act->kind == CSCAN_ACT_UNPIN ?
 		scan : CSCAN_NONE;

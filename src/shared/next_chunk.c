@@ -30,10 +30,11 @@
 #define HELPERS_STUCK_AFTER	10000
 
 /*
- * A scan waits for a chunk at most so long (us), however busy the ABM is.
- * Then it reads the chunk itself.
+ * A scan waits for a chunk at most so long (us), however busy the ABM is, or
+ * for so many loads of each active scan.  Then it reads the chunk itself.
  */
 #define PATIENCE		30000000
+#define PATIENCE_LOADS	16
 
 /* Blocks of a chunk that are looked up to tell whether it is in memory. */
 #define RESIDENT_SAMPLE	16
@@ -213,26 +214,42 @@ stall_others(const CScanRegistration *reg)
 	}
 }
 
-/* Time to load a scan's next chunk (us); call with the lock held. */
-static double
-next_load_time(const CScanRegistration *reg)
+/* What a scan that waits may expect of the ABM (us). */
+typedef struct CScanExpected
 {
+	double		load;			/* time to load its next chunk */
+	uint64		sign_of_life;	/* longest time without one */
+	uint64		wait;			/* longest wait for a chunk */
+} CScanExpected;
+
+/* Call with the lock held. */
+static CScanExpected
+expect(const CScanRegistration *reg)
+{
+	CScanExpected e = {0, CSCAN_ABM_STUCK_AFTER, PATIENCE};
+	double		step;
+	double		turns;
 	uint32		chunk;
+	int			space;
 
 	if (!cscan_pool_peek(&cscan_pool, reg->ticket.scan, &chunk))
-		return 0;
-	return cscan_pool_load_time(&cscan_pool, cscan_pool.space_of[chunk],
-								cscan_space_cost(cscan_pool_space_of(&cscan_pool, chunk), chunk));
+		return e;
+	space = cscan_pool.space_of[chunk];
+	e.load = cscan_pool_load_time(&cscan_pool, space, cscan_space_cost(&cscan_pool.spaces[space], chunk));
+	step = cscan_pool_load_time(&cscan_pool, space, CSCAN_STEP_BLOCKS);
+	turns = e.load * PATIENCE_LOADS * Max(cscan_pool_running(&cscan_pool), 1);
+	e.sign_of_life = Max(e.sign_of_life, (uint64) (CSCAN_ABM_STUCK_STEPS * step));
+	e.wait = Max(e.wait, (uint64) turns);
+	return e;
 }
 
 /*
  * Should this process, which has waited since "since" (us), read its next
  * chunk itself?  Call with the lock held.
  *
- * A wait of less than PATIENCE alone is no reason.  But a scan that waits
- * wants a load.  If no load at all is completed for a while, something is
- * wrong, or many processes that share few CPUs are reading all that the ABM
- * has.  Then scans read for themselves, but no more of them than the ABM would
+ * A wait that is not too long is no reason.  But a scan that waits wants a
+ * load.  If no load at all goes on for a while, something is wrong, or many
+ * processes that share few CPUs are reading all that the ABM has.  Then scans read for themselves, but no more of them than the ABM would
  * have served: one in the time of a load.
  *
  * Under a policy without a last resort (elevator) the cursor may be waiting
@@ -248,17 +265,20 @@ static bool
 must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 {
 	const CScanSharedScan *scan = &cscan_scans[reg->ticket.scan];
-	bool		no_load = now > Max(cscan_shared->abm_loaded, since) + CSCAN_ABM_STUCK_AFTER;
-	bool		too_long = now > since + PATIENCE;
+	uint64		alive = pg_atomic_read_u64(&cscan_shared->abm_alive);
+	uint64		progress = pg_atomic_read_u64(&cscan_shared->abm_progress);
+	CScanExpected expected = expect(reg);
+	bool		no_load = now > Max(progress, since) + expected.sign_of_life;
+	bool		too_long = now > since + expected.wait;
 
 	/* Tell the others that it is stuck: they do not wait until it moves. */
-	if (now > Max(cscan_shared->abm_alive, since) + CSCAN_ABM_STUCK_AFTER)
-		cscan_shared->abm_stuck = cscan_shared->abm_alive;
+	if (now > Max(alive, since) + expected.sign_of_life)
+		cscan_shared->abm_stuck = alive;
 
 	if (cscan_shared->abm_latch == NULL ||
 		cscan_pool.state->budget < scan->chunk_cost ||
 		cscan_pool_has_refused(&cscan_pool, reg->ticket.scan) ||
-		cscan_shared->abm_stuck == cscan_shared->abm_alive)
+		cscan_shared->abm_stuck == alive)
 		return true;
 	if (IsInParallelMode())
 		return no_load || too_long;
@@ -270,7 +290,7 @@ must_read_itself(CScanRegistration *reg, uint64 now, uint64 since)
 	}
 	if (too_long)
 		return true;
-	if (!no_load || now < cscan_shared->self_read + (uint64) next_load_time(reg))
+	if (!no_load || now < cscan_shared->self_read + (uint64) expected.load)
 		return false;
 	cscan_shared->self_read = now;
 	return true;

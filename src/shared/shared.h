@@ -50,9 +50,14 @@
 
 /*
  * The ABM is taken for stuck after so long (us) without a sign of life, or
- * without a load where one is wanted.
+ * without progress of a load where one is wanted.  On slow storage it is the
+ * time of so many steps of a load.
  */
 #define CSCAN_ABM_STUCK_AFTER		1000000
+#define CSCAN_ABM_STUCK_STEPS		8
+
+/* Blocks of a load's step: 128 kB, between which the ABM looks for other work. */
+#define CSCAN_STEP_BLOCKS			(128 * 1024 / BLCKSZ)
 
 /* A scan that takes no page for so long is stalled (us). */
 #define CSCAN_STALLED_AFTER			250000
@@ -155,10 +160,13 @@ typedef struct CScanShared
 	bool		abm_idle;		/* the ABM wants to be told of changes; also
 								 * read without the lock; the process that
 								 * tells it clears this */
-	uint64		abm_alive;		/* when it last went round (us) */
-	uint64		abm_loaded;		/* when it last completed a load (us) */
 	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; set by
 								 * scans */
+
+	/* Written by the ABM without the lock. */
+	pg_atomic_uint64 abm_alive; /* when it last went round, or a load went on
+								 * (us) */
+	pg_atomic_uint64 abm_progress;	/* when a load last went on (us) */
 
 	uint64		self_read;		/* when a scan last read for itself after a
 								 * while without loads (us) */
@@ -204,6 +212,20 @@ cscan_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64) t.tv_sec * 1000000 + (uint64) t.tv_nsec / 1000;
+}
+
+/* The ABM shows that it is alive, or that a load has gone on by a step. */
+static inline void
+cscan_shared_abm_lives(uint64 now)
+{
+	pg_atomic_write_u64(&cscan_shared->abm_alive, now);
+}
+
+static inline void
+cscan_shared_abm_reads(uint64 now)
+{
+	pg_atomic_write_u64(&cscan_shared->abm_progress, now);
+	pg_atomic_write_u64(&cscan_shared->abm_alive, now);
 }
 
 /* The scheduler's lock, see lock.c. */

@@ -60,12 +60,12 @@ test_impatience(CScanPolicyId policy, uint64_t patience)
 {
 	CScanPool  *pool = demand_pool(8);
 	int			table = table_add(pool, 1);
-	int			large = scan_add(pool, table, policy, 40, 0, 19, 0);
+	int			large = scan_add(pool, table, policy, 40, 0, 9, 0);
 	int			small = scan_add(pool, table, policy, 40, 20, 23, 0);
 	const char *name = policy_label(policy);
 
 	cscan_pool_choose(pool, large, CSCAN_NONE, 1000);
-	is_double(cscan_relevance_query(pool, large, 1000 + patience), -4, "%s: its wait makes good for 16 chunks more", name);
+	is_double(cscan_relevance_query(pool, large, 1000 + patience), -4, "%s: its wait makes good for 6 chunks more", name);
 	is_int(cscan_policies[policy]->choose_query(pool, policy, 1000 + patience - 1000), small,
 		   "%s: until then who needs less is served", name);
 	cscan_pool_choose(pool, small, CSCAN_NONE, 1000 + patience);
@@ -212,8 +212,8 @@ test_spaces_of(void)
 void
 test_demand(void)
 {
-	test_impatience(R, 16 * 2 * 1000);
-	test_impatience(D, 16 * 2 * 1000 / 8);
+	test_impatience(R, 6 * 2 * 1000);
+	test_impatience(D, 6 * 2 * 1000 / 8);
 	test_victims();
 	test_memory();
 	test_spaces_of();

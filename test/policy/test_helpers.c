@@ -91,6 +91,38 @@ test_starved(void)
 	pool_free(pool);
 }
 
+/*
+ * A scan that waits for a second chunk may not evict what a starved scan wants.
+ * One behind it has nothing at all: it may.
+ */
+static void
+test_unservable(CScanPolicyId policy)
+{
+	CScanPool  *pool = pool_create(3, 3, 3);
+	int			table = table_add(pool, 1);
+	int			first = scan_add(pool, table, policy, 20, 0, 1, 0);
+	int			reader = scan_add(pool, table, policy, 20, 10, 15, 0);
+	int			empty;
+	int			helper = cscan_pool_join(pool, first);
+	CScanAction act;
+
+	(void) cscan_pool_join(pool, reader);
+	chunk_put(pool, 0, 1);
+	chunk_put(pool, 10, 2);
+	chunk_put(pool, 11, 3);
+	(void) use_as(pool, first, CSCAN_NONE, 4);
+	(void) use_as(pool, reader, CSCAN_NONE, 5);
+	is_int(use_as(pool, first, helper, 6), CSCAN_NO_CHUNK, "%s: a helper waits", policy_label(policy));
+	act = decide(pool, 7);
+	is_int(act.kind, CSCAN_ACT_NOTHING, "%s: it cannot be served", policy_label(policy));
+	empty = scan_add(pool, table, policy, 20, 16, 19, 8);
+	is_int(use_as(pool, empty, CSCAN_NONE, 8), CSCAN_NO_CHUNK, "%s: another scan has nothing", policy_label(policy));
+	act = decide(pool, 9);
+	ok(act.kind == CSCAN_ACT_LOAD && act.scan == empty && act.chunk == 16,
+	   "%s: it is not held up", policy_label(policy));
+	pool_free(pool);
+}
+
 static void
 test_blocked(void)
 {
@@ -214,6 +246,8 @@ test_helpers(void)
 {
 	test_coming_and_going();
 	test_starved();
+	test_unservable(R);
+	test_unservable(CSCAN_POLICY_DEMAND);
 	test_blocked();
 	for (uint64_t seed = 1; seed <= 20; seed++)
 		test_at_random(seed);

@@ -25,11 +25,10 @@
  *					them in two parts; and its own chunk may come in parts while
  *					other loads are in flight
  *	elevator		one sweep over all that is on it, for each partition
- *	relevance		it is served when its waiting time, shared by all scans, is
- *					worth more than what it needs: -needed + time / load_time /
- *					running.  The average load time follows chunks that are
- *					loaded in part, so loads may be several times as fast
- *	demand			likewise, but its time counts eight times (impatience)
+ *	relevance,		it is overdue after 3/2 loads for each scan, or 16, and then
+ *	demand			those go first that are overdue for longer: one load each.
+ *					The average load time follows chunks that are loaded in
+ *					part, so loads may be several times as fast
  *	mixed			the policies take turns, so all of it, for each of them
  *
  * "Scans" are as many as have been registered at one time so far.  It is in
@@ -41,15 +40,13 @@ sim_wait_bound(const Sim *sim, const SimStream *stream)
 {
 	uint64_t	scans = sim->stats.max_running;
 	uint64_t	in_order = 3 * scans + 6 * (uint64_t) sim->config.depth;
-	uint64_t	worth = 4 * scans * stream->needed_before;
+	uint64_t	turn = 4 * ((scans < 11 ? 16 : scans + scans / 2) + scans);
 	uint64_t	elevator = in_order + sim->sweep;
-	uint32_t	impatience;
 
 	if (sim->config.policy == CSCAN_NPOLICIES)
-		return CSCAN_NPOLICIES * (elevator + in_order + worth);
-	impatience = cscan_policies[stream->policy]->traits.impatience;
-	if (impatience > 0)
-		return in_order + worth / impatience;
+		return CSCAN_NPOLICIES * (elevator + in_order + turn);
+	if (cscan_policies[stream->policy]->traits.impatience > 0)
+		return in_order + turn;
 	if (stream->policy == CSCAN_POLICY_ELEVATOR)
 		return elevator;
 	return in_order;

@@ -408,7 +408,6 @@ block(Sim *sim, SimStream *stream)
 	{
 		stream->since = sim->now;
 		stream->loads_before = sim->stats.loads;
-		stream->needed_before = stream->left;
 		sim->stats.waits++;
 		sim->results[stream->query - sim->plan->queries].waits++;
 	}

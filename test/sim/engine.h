@@ -116,7 +116,6 @@ typedef struct SimStream
 	uint64_t	since;
 	uint64_t	loads_before;	/* loads when it blocked */
 	uint64_t	loads_signal;	/* ... when it was signalled */
-	uint32_t	needed_before;	/* chunks that it needed then */
 } SimStream;
 
 /* What became of a query; of an endless one's repetitions the last. */

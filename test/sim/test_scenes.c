@@ -82,7 +82,7 @@ build(Victim victim, bool spread)
 static uint64_t
 time_bound(const Sim *sim)
 {
-	SimStream	worst = {.policy = (CScanPolicyId) sim->config.policy, .needed_before = CHUNKS};
+	SimStream	worst = {.policy = (CScanPolicyId) sim->config.policy};
 	uint64_t	load = sim->longest_load > SLOW_CPU ? sim->longest_load : SLOW_CPU;
 
 	return SIM_STALLED_AFTER + 2 * SIM_ROUND_TIME + sim_wait_bound(sim, &worst) * load;
@@ -114,10 +114,56 @@ scene(int policy, uint32_t pool_chunks, Victim victim, bool spread)
 	plan_free(plan);
 }
 
+/*
+ * A scan of very many chunks that nobody else wants, beside endless loops over
+ * fewer.  The disk is busy all the time.  How much of it does the scan get, of
+ * what would be its share?
+ */
+#define LOOPS		10
+#define LOOP_CHUNKS	1000
+#define LONG_CHUNKS	10000
+
+static void
+share_of_long_scan(int policy, bool together)
+{
+	uint32_t	first = together ? LOOP_CHUNKS : LOOPS * LOOP_CHUNKS;
+	SimConfig	config = test_config(first + LONG_CHUNKS, 64, policy);
+	Plan	   *plan = plan_create();
+	Sim		   *sim;
+	double		share;
+
+	test_query(plan, 0, 0, TEST_LOAD / 5, first, LONG_CHUNKS);
+	for (int i = 0; i < LOOPS; i++)
+	{
+		test_query(plan, i + 1, (uint64_t) i * 50 * TEST_LOAD, TEST_LOAD / 5,
+				   together ? 0 : (uint32_t) i * LOOP_CHUNKS, LOOP_CHUNKS);
+		plan_set_endless(plan, i + 1);
+	}
+	config.check_every = 0;
+	sim = sim_create(&config, plan);
+	while (sim->stats.loads < 20000 && sim_step(sim))
+		;
+	share = (double) sim->streams[0].ndelivered / (double) sim->stats.loads * (LOOPS + 1);
+	ok(sim->wrong[0] == '\0' && share >= 0.5, "%s: a scan of 10,000 chunks has half of its share beside %d endless loops%s",
+	   policy_label(policy), LOOPS, together ? " over the same chunks" : "");
+	if (sim->wrong[0] != '\0')
+		note("%s", sim->wrong);
+	note("%.2f of its share, longest wait %llu loads; the loops read a chunk in %.1f ms", share,
+		 (unsigned long long) sim->stats.most_loads,
+		 (double) sim->now * LOOPS / 1000 / (double) (sim->stats.delivered - sim->streams[0].ndelivered));
+	sim_free(sim);
+	plan_free(plan);
+}
+
 void
 test_scenes(void)
 {
 	static const uint32_t pools[] = {8, 16, 64};
+
+	share_of_long_scan(CSCAN_POLICY_RELEVANCE, true);
+	share_of_long_scan(CSCAN_POLICY_RELEVANCE, false);
+	share_of_long_scan(CSCAN_POLICY_DEMAND, true);
+	share_of_long_scan(CSCAN_POLICY_DEMAND, false);
 
 	for (int policy = 0; policy <= CSCAN_NPOLICIES; policy++)
 	{

@@ -323,13 +323,16 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 
 /* The most urgent of the scans that the policies name, of those that have not been asked. */
 static int
-most_urgent(Twin *t, uint64_t now, const bool *asked)
+most_urgent(Twin *t, uint64_t now, const bool *asked, bool poor)
 {
 	int			first = MACHINE_NONE;
 
 	for (int p = 0; p < MACHINE_NPOLICIES; p++)
 	{
-		int			scan = asked[p] ? MACHINE_NONE : twin_nominee(t, p, now);
+		int			scan = MACHINE_NONE;
+
+		if (!asked[p])
+			scan = poor ? twin_poorest(t, p) : twin_nominee(t, p, now);
 
 		if (scan != MACHINE_NONE && more_urgent(t, scan, first))
 			first = scan;
@@ -341,7 +344,7 @@ MachineAction
 twin_decide(Twin *t, uint64_t now)
 {
 	MachineAction act;
-	bool		asked[MACHINE_NPOLICIES] = {false};
+	bool		asked[MACHINE_NPOLICIES];
 	int			scan = t->made_room_for;
 
 	memset(&act, 0, sizeof(act));
@@ -354,13 +357,15 @@ twin_decide(Twin *t, uint64_t now)
 	if (scan != MACHINE_NONE && twin_active(t, scan) && !t->scan[scan].warm &&
 		twin_sum(t, scan)->nloadable > 0)
 		help(t, scan, now, &act);
-	while (act.kind == MACHINE_NOTHING)
+	for (int poor = 0; poor <= 1; poor++)
 	{
-		scan = most_urgent(t, now, asked);
-		if (scan == MACHINE_NONE)
-			break;
-		asked[t->scan[scan].policy] = true;
-		help(t, scan, now, &act);
+		memset(asked, 0, sizeof(asked));
+		while (act.kind == MACHINE_NOTHING &&
+			   (scan = most_urgent(t, now, asked, poor != 0)) != MACHINE_NONE)
+		{
+			asked[t->scan[scan].policy] = true;
+			help(t, scan, now, &act);
+		}
 	}
 	t->made_room_for = MACHINE_NONE;
 	if (act.kind == MACHINE_EVICT || act.kind == MACHINE_UNPIN)

@@ -177,19 +177,63 @@ block_worth(const Twin *t, int policy)
 	return worth == 0 ? 1 : worth;
 }
 
+/* The first space of a scan, or NULL. */
+static const TwinSpace *
+first_space(const Twin *t, int scan)
+{
+	for (int p = 0; p < t->limits.spaces; p++)
+	{
+		if (twin_share(t, scan, p)->member)
+			return &t->space[p];
+	}
+	return NULL;
+}
+
+/* The scan that waits longest of those that have nothing at all. */
+int
+twin_poorest(const Twin *t, int policy)
+{
+	int			first = MACHINE_NONE;
+
+	for (int q = 0; policy != MACHINE_ELEVATOR && q < t->limits.scans; q++)
+	{
+		const TwinScan *a = &t->scan[q];
+
+		if (!a->taken || a->policy != policy || !a->blocked || t->sight[q].available > 0)
+			continue;
+		if (orderly(policy) ? a->warm || !twin_active(t, q) || orderly_target(t, q) == MACHINE_NO_CHUNK :
+			!t->sight[q].starved || !t->sight[q].lacks)
+			continue;
+		if (first == MACHINE_NONE || a->since < t->scan[first].since)
+			first = q;
+	}
+	return first;
+}
+
 /*
  * The scan that needs the fewest blocks goes first; time that it has waited makes
- * up for some of them.
+ * up for some of them.  But one that has nothing, and has waited for half more than
+ * the time in which each scan could have had a load, and for 16 loads, goes before
+ * all.
  */
 static int
 eager_nominee(Twin *t, int policy, uint64_t now)
 {
 	uint64_t	worth = block_worth(t, policy);
+	int			poorest = twin_poorest(t, policy);
 	uint64_t	key[t->limits.scans];
 	int			waits;
 	int			reads;
 	uint64_t	reads_key;
 
+	if (poorest != MACHINE_NONE)
+	{
+		uint64_t	turn = 3 * (uint64_t) twin_running(t) / 2;
+
+		turn = (turn < 16 ? 16 : turn) * (t->pace * first_space(t, poorest)->size / 1000);
+		if (now > t->scan[poorest].since + turn)
+			return poorest;
+	}
 	for (int q = 0; q < t->limits.scans; q++)
 	{
 		key[q] = twin_sum(t, q)->needed;
@@ -216,28 +260,16 @@ twin_nominee(Twin *t, int policy, uint64_t now)
 	return policy == MACHINE_ELEVATOR ? elevator_nominee(t) : eager_nominee(t, policy, now);
 }
 
-/* The space whose shaft a scan is in, or NULL. */
-static const TwinSpace *
-shaft_of(const Twin *t, int scan)
-{
-	for (int p = 0; p < t->limits.spaces; p++)
-	{
-		if (twin_share(t, scan, p)->member)
-			return &t->space[p];
-	}
-	return NULL;
-}
-
 /* The first chunk, from where the lift is, that an elevator scan in the same shaft lacks. */
 static uint32_t
 elevator_target(const Twin *t, int scan)
 {
 	bool		rides[t->limits.scans];
-	const TwinSpace *here = shaft_of(t, scan);
+	const TwinSpace *here = first_space(t, scan);
 
 	for (int q = 0; q < t->limits.scans; q++)
 	{
-		const TwinSpace *there = shaft_of(t, q);
+		const TwinSpace *there = first_space(t, q);
 
 		rides[q] = twin_active(t, q) && t->scan[q].policy == MACHINE_ELEVATOR &&
 			t->sight[q].lacks && there != NULL && there->shaft == here->shaft;

@@ -194,6 +194,7 @@ extern int	twin_pick(const Twin *t, int scan);
 
 /* The scan of a policy that something is to be loaded for. */
 extern int	twin_nominee(Twin *t, int policy, uint64_t now);
+extern int	twin_poorest(const Twin *t, int policy);
 
 /* What is loaded for a scan. */
 extern uint32_t twin_target(const Twin *t, int scan);
