@@ -15,7 +15,6 @@
 
 #include "fmgr.h"
 #include "utils/guc.h"
-#include "utils/plancache.h"
 
 #include "abm/trace_file.h"
 #include "cscan.h"
@@ -69,31 +68,6 @@ static const struct config_enum_entry drop_behind_options[] = {
 
 void		_PG_init(void);
 
-/* Plans made under another setting must not be used again. */
-static void
-assign_enabled(bool newval, void *extra)
-{
-	(void) extra;
-	if (newval != cscan_enabled)
-		ResetPlanCache();
-}
-
-static void
-assign_columns(bool newval, void *extra)
-{
-	(void) extra;
-	if (newval != cscan_columns_enabled)
-		ResetPlanCache();
-}
-
-static void
-assign_min_table_size(int newval, void *extra)
-{
-	(void) extra;
-	if (newval != cscan_min_table_size)
-		ResetPlanCache();
-}
-
 static bool
 check_drop_behind(int *newval, void **extra, GucSource source)
 {
@@ -143,7 +117,7 @@ define_session_settings(void)
 							 true,
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
-							 NULL, assign_enabled, NULL);
+							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("cscan.columns",
 							 "Lets queries read indexes of access method cscan_columns in place of tables.",
 							 NULL,
@@ -151,7 +125,7 @@ define_session_settings(void)
 							 true,
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
-							 NULL, assign_columns, NULL);
+							 NULL, NULL, NULL);
 	DefineCustomEnumVariable("cscan.policy",
 							 "Selects the policy that schedules this session's cooperative scans.",
 							 NULL,
@@ -168,7 +142,7 @@ define_session_settings(void)
 							-1, -1, INT_MAX,
 							PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN,
-							NULL, assign_min_table_size, NULL);
+							NULL, NULL, NULL);
 	DefineCustomRealVariable("cscan.page_cost",
 							 "Sets the planner's estimate of the cost of a page read by a cooperative scan.",
 							 "The unit is seq_page_cost.",

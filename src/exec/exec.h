@@ -226,6 +226,7 @@ extern void cscan_parallel_collect(CScanState *node);
 
 /* blocks.c */
 extern void cscan_blocks_find(CScanState *node);
+extern bool cscan_blocks_may_register(void);
 extern BlockNumber cscan_blocks_head(const CScanState *node);
 extern void cscan_blocks_leave(CScanState *node);
 extern CScanTarget cscan_blocks_target(CScanState *node);

@@ -506,10 +506,13 @@ cscan_pool_unregister(CScanPool *pool, int scan)
 		leave_space(pool, scan, i);
 	}
 	s->used = false;
-	CSCAN_SET_EACH(i, cscan_slot_set(pool, CSCAN_SLOTS_TAKEN), cscan_slot_words(pool))
+	/* Hardly any scan leaves before it has taken what was loaded for it. */
+	CSCAN_SET_EACH(i, cscan_slot_set(pool, CSCAN_SLOTS_TAKEN), s->promised > 0 ? cscan_slot_words(pool) : 0)
 	{
 		if (pool->slots[i].loaded_for == scan)
-			pool->slots[i].loaded_for = CSCAN_NONE;
+			cscan_slots_promise(pool, i, CSCAN_NONE);
+		if (s->promised == 0)
+			break;
 	}
 	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_UNREGISTER,.scan = scan);
 }
@@ -614,7 +617,7 @@ choose(CScanPool *pool, int scan, int helper, uint64_t now)
 	s->position = pool->slots[slot].chunk;
 	s->loaded_for = (pool->slots[slot].loaded_for == scan);
 	if (s->loaded_for)
-		pool->slots[slot].loaded_for = CSCAN_NONE;
+		cscan_slots_promise(pool, slot, CSCAN_NONE);
 	cscan_slots_touch(pool, slot, now);
 	return slot;
 }

@@ -163,6 +163,7 @@ count_scan(CScanPool *pool, int scan)
 	uint32_t	nranges = s->nranges;
 
 	s->nhelpers = 0;
+	s->promised = 0;
 	s->nspaces = 0;
 	s->first_word = s->end_word = s->first_space = 0;
 	if (!s->used)
@@ -221,6 +222,11 @@ cscan_pool_rebuild(CScanPool *pool)
 			pool->scans[pool->helpers[i].scan].nhelpers++;
 	}
 	cscan_slots_rebuild(pool);
+	for (int i = 0; i < limits->max_slots; i++)
+	{
+		if (pool->slots[i].loaded_for != CSCAN_NONE)
+			pool->scans[pool->slots[i].loaded_for].promised++;
+	}
 	cscan_status_init(pool);
 	cscan_queue_init(pool);
 

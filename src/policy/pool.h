@@ -124,6 +124,7 @@ typedef struct CScanScan
 	bool		warm;			/* finds its chunks in memory by itself */
 	bool		loaded_for;		/* the chunk handed out last was loaded for it */
 	int32_t		in_use;			/* slot of the chunk its owner reads, or none */
+	uint32_t	promised;		/* slots loaded for it that it has not taken */
 	uint32_t	nhelpers;		/* other processes that read for it */
 	uint32_t	nspaces;		/* spaces that it has announced */
 	uint32_t	nranges;		/* ranges of its interest, in chunk order */

@@ -340,7 +340,7 @@ begin_load(CScanPool *pool, int slot, bool top_up, uint32_t again, const CScanPi
 	if (!top_up)
 		cscan_slots_take(pool, slot, act->chunk, now);
 	s->extent = act->place.end;
-	s->loaded_for = loaded_for(pool, act->scan, act->chunk);
+	cscan_slots_promise(pool, slot, loaded_for(pool, act->scan, act->chunk));
 	cscan_slots_begin_load(pool, slot, have, &act->pieces, act->nblocks, again, now);
 	pool->state->unpinned = false;
 	note_load(pool, act->scan, act->chunk);

@@ -299,8 +299,21 @@ cscan_slots_forget(CScanPool *pool, int slot)
 }
 
 void
+cscan_slots_promise(CScanPool *pool, int slot, int scan)
+{
+	CScanSlot  *s = &pool->slots[slot];
+
+	if (s->loaded_for != CSCAN_NONE)
+		pool->scans[s->loaded_for].promised--;
+	if (scan != CSCAN_NONE)
+		pool->scans[scan].promised++;
+	s->loaded_for = scan;
+}
+
+void
 cscan_slots_clear(CScanPool *pool, int slot)
 {
+	cscan_slots_promise(pool, slot, CSCAN_NONE);
 	unlink_slot(pool, CSCAN_SLOTS_BY_STAMP, slot);
 	unlink_slot(pool, CSCAN_SLOTS_BY_ORDER, slot);
 	clear(&pool->slots[slot]);

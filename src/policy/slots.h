@@ -61,6 +61,9 @@ extern void cscan_slots_end_load(CScanPool *pool, int slot, uint64_t now, bool f
 extern void cscan_slots_forget(CScanPool *pool, int slot);
 extern void cscan_slots_clear(CScanPool *pool, int slot);
 
+/* The slot is loaded for this scan, which has not taken it; or for none. */
+extern void cscan_slots_promise(CScanPool *pool, int slot, int scan);
+
 extern void cscan_slots_set_held(CScanPool *pool, int slot, bool held);
 
 /* Stamp a slot as used now. */

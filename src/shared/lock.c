@@ -12,9 +12,10 @@
  * So the queue never holds more than a few.  A process that finds the lock
  * taken and the queue full sleeps for a moment, wakes up by itself and tries
  * again.  After many tries it queues all the same, so that no process waits
- * without bound.  The ABM, which all wait for, always queues.
+ * without bound.  The ABM, which all wait for, always queues.  So does a process
+ * that is to be cancelled: its nap ends with the signal.
  *
- * Nothing here is interrupted, and no process sleeps with the lock.
+ * Nothing here raises an error, and no process sleeps with the lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,7 +63,7 @@ lock_slowly(void)
 	{
 		/* The count stays right: an LWLock holds off interrupts. */
 		if (pg_atomic_fetch_add_u32(&cscan_shared->lock_queue, 1) < MAX_QUEUE ||
-			naps >= MAX_NAPS)
+			naps >= MAX_NAPS || InterruptPending)
 		{
 			queue_for_lock();
 			pg_atomic_fetch_sub_u32(&cscan_shared->lock_queue, 1);

@@ -125,6 +125,23 @@ make_place(void)
 }
 
 /*
+ * May this process have a place that is not given up to others?  All processes
+ * of a parallel query may be waiting for its client, and nobody can tell what
+ * they have still to read.  So one process has few such places, and some of all
+ * places are not for such scans.  Call with the lock held.
+ */
+static bool
+may_be_joinable(void)
+{
+	int			few = Max(4, cscan_max_scans / 8);
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &cscan_registrations)
+		few -= dlist_container(CScanRegistration, node, iter.cur)->joinable;
+	return few > 0 && cscan_pool.state->nscans < cscan_max_scans - cscan_max_scans / 8;
+}
+
+/*
  * Announce these tables.  False if one finds no room, or has chunks larger
  * than the budget.  Call with the lock held, which may be released in between.
  */
@@ -221,8 +238,12 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	warm = seems_warm(targets, ntargets);
 
 	cscan_lock();
-	make_place();
-	scan = cscan_pool_register(&cscan_pool, policy, cscan_now());
+	scan = CSCAN_NONE;
+	if (!joinable || may_be_joinable())
+	{
+		make_place();
+		scan = cscan_pool_register(&cscan_pool, policy, cscan_now());
+	}
 	if (scan != CSCAN_NONE)
 	{
 		introduce(scan, relid, joinable);
@@ -247,6 +268,7 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
+	reg->joinable = joinable;
 	reg->ticket.scan = scan;
 	reg->ticket.scan_serial = cscan_scans[scan].serial;
 	dlist_push_head(&cscan_registrations, &reg->node);

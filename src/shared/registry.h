@@ -70,8 +70,9 @@ typedef enum CScanDelivery
  * that is not possible or of no use: then the scan reads for itself.
  *
  * If there is no room for another scan, a stalled one loses its place, but
- * none that others may have joined.  It learns of this when it next asks for a
- * chunk.  Then it may leave, and register what is left.
+ * none that others may have joined.  So a process can have only few of those,
+ * and none of the last places.  A scan that has lost its place learns of this
+ * when it next asks for a chunk.  Then it may leave, and register what is left.
  */
 extern CScanRegistration *cscan_registry_register(Oid relid, CScanTarget *targets,
 												  int ntargets, CScanPolicyId policy,

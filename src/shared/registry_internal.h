@@ -19,6 +19,7 @@ struct CScanRegistration
 	ResourceOwner owner;
 	int			helper;			/* index in the pool; CSCAN_NONE: the scan's
 								 * owner */
+	bool		joinable;		/* other processes may join: owner's only */
 	CScanTicket ticket;
 
 	/* Chunks that have been taken ahead, see next_chunk.c */

@@ -95,6 +95,19 @@ SET synchronize_seqscans = off;
 EXECUTE q;
 SELECT sum(scans) FROM cscan_stat;
 RESET synchronize_seqscans;
+-- So does one that was made before cscan was turned off.  A function's SET clause throws no plan away.
+CREATE FUNCTION counted_off() RETURNS bigint LANGUAGE sql SET cscan.enabled = off AS 'SELECT count(*) FROM t';
+SELECT cscan_stat_reset();
+SET cscan.enabled = off;
+EXECUTE q;
+SELECT sum(scans) FROM cscan_stat;
+RESET cscan.enabled;
+SELECT counted_off();
+EXECUTE q;
+SELECT sum(scans) FROM cscan_stat;
+SET cscan.min_table_size = '1TB';
+SELECT scans('EXECUTE q'), scans('SELECT count(*) FROM t');
+RESET cscan.min_table_size;
 RESET plan_cache_mode;
 DEALLOCATE q;
 

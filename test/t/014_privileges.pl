@@ -145,6 +145,31 @@ is(abm_pid($node), $abm, 'which is still there');
 	nothing_left($node, 'after what there is to see', 't');
 }
 
+### Scans of a parallel query, which never lose their places
+
+{
+	my $key = session($node, name => 'who has the key');
+	my $hostile = session_of('hostile', 'hostile');
+	my $victim = session_of('victim', 'victim');
+	my $parallel = join('; ', map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size));
+
+	$key->query('SELECT pg_advisory_lock(7)');
+	$hostile->query("$parallel; SET max_parallel_workers_per_gather = 2");
+	$hostile->send('SELECT pg_advisory_lock(7) FROM (' . join(' UNION ALL ', ('SELECT i FROM t') x 40) . ') x LIMIT 1');
+	ok(poll($node, q(SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)),
+		'a parallel query of 40 scans that nobody reads from');
+	my $held = sql($node, 'SELECT count(*) FROM cscan_scans WHERE pid = ' . $hostile->pid);
+	cmp_ok($held, '>', 0, 'it has places');
+	cmp_ok($held, '<=', 4, 'but few');
+	$victim->query('BEGIN; ' . join('; ', map { "DECLARE c$_ CURSOR FOR SELECT * FROM u; MOVE 1000 FROM c$_" } 1 .. 5));
+	is(sql($node, 'SELECT count(*) FROM cscan_scans WHERE pid = ' . $victim->pid), '5', 'others have theirs');
+	$key->query('SELECT pg_advisory_unlock(7)');
+	$hostile->result;
+	$victim->query('COMMIT');
+	$_->quit foreach ($key, $hostile, $victim);
+	nothing_left($node, 'after the parallel query', 't', 'u');
+}
+
 ### As many cursors as there is room for
 
 # The ABM's pins are those that no cursor has itself: each has one page pinned,
