@@ -36,6 +36,7 @@
 #include "storage/smgr.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
+#include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -136,6 +137,17 @@ cscan_io_is_direct(void)
 	return (io_direct_flags & IO_DIRECT_DATA) != 0;
 #else
 	return false;
+#endif
+}
+
+/* 16: what a check hook hands on is in a memory context; NULL: out of memory */
+static inline void *
+cscan_guc_malloc(size_t size)
+{
+#if PG_VERSION_NUM >= 160000
+	return guc_malloc(LOG, size);
+#else
+	return malloc(size);
 #endif
 }
 

@@ -39,11 +39,13 @@ int			cscan_drop_behind = DEFAULT_DROP_BEHIND;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
 int			cscan_max_tables = 8192;
-double		cscan_page_cost = 0.5;
+double		cscan_page_cost = CSCAN_PAGE_COST_AUTO;
 int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
 bool		cscan_debug_small_scans = false;
 bool		cscan_preloaded = false;
+
+static char *page_cost_setting;
 
 static const struct config_enum_entry policy_options[] = {
 #define POLICY_OPTION(id, name) {#name, CSCAN_POLICY_##id, false},
@@ -67,6 +69,34 @@ static const struct config_enum_entry drop_behind_options[] = {
 };
 
 void		_PG_init(void);
+
+static bool
+check_page_cost(char **newval, void **extra, GucSource source)
+{
+	double		value = CSCAN_PAGE_COST_AUTO;
+	double	   *checked;
+
+	(void) source;
+	if (pg_strcasecmp(*newval, "auto") != 0 &&
+		(!parse_real(*newval, &value, 0, NULL) || value < 0.0 || value > 10.0))
+	{
+		GUC_check_errdetail("\"cscan.page_cost\" must be \"auto\" or a number from 0 to 10.");
+		return false;
+	}
+	checked = cscan_guc_malloc(sizeof(double));
+	if (checked == NULL)
+		return false;
+	*checked = value;
+	*extra = checked;
+	return true;
+}
+
+static void
+assign_page_cost(const char *newval, void *extra)
+{
+	(void) newval;
+	cscan_page_cost = *(double *) extra;
+}
 
 static bool
 check_drop_behind(int *newval, void **extra, GucSource source)
@@ -143,14 +173,14 @@ define_session_settings(void)
 							PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN,
 							NULL, NULL, NULL);
-	DefineCustomRealVariable("cscan.page_cost",
-							 "Sets the planner's estimate of the cost of a page read by a cooperative scan.",
-							 "The unit is seq_page_cost.",
-							 &cscan_page_cost,
-							 0.5, 0.0, 10.0,
-							 PGC_USERSET,
-							 GUC_EXPLAIN,
-							 NULL, NULL, NULL);
+	DefineCustomStringVariable("cscan.page_cost",
+							   "Sets the planner's estimate of the cost of a page read by a cooperative scan.",
+							   "The unit is seq_page_cost. \"auto\" follows what the scans of a table share.",
+							   &page_cost_setting,
+							   "auto",
+							   PGC_USERSET,
+							   GUC_EXPLAIN,
+							   check_page_cost, assign_page_cost, NULL);
 	DefineCustomIntVariable("cscan.time_slice",
 							"Sets the time slice requested from Linux during a cooperative scan.",
 							"Long slices let waking processes run sooner. 0 requests none.",

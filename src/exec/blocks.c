@@ -128,13 +128,13 @@ cscan_blocks_target(CScanState *node)
 }
 
 /*
- * May anything be registered?  A setting may have been turned off since
+ * May the scan be registered?  A setting may have been turned off since
  * planning.
  */
 bool
-cscan_blocks_may_register(void)
+cscan_blocks_may_register(const CScanState *node)
 {
-	return cscan_enabled && synchronize_seqscans;
+	return node->enabled && synchronize_seqscans;
 }
 
 /* Register the ranges, if possible. */
@@ -151,7 +151,7 @@ cscan_blocks_register(CScanState *node, bool joinable)
 	if (node->kind == CSCAN_COLUMNS)
 		return;
 
-	if (node->reg == NULL && cscan_blocks_may_register() && node->nranges > 0)
+	if (node->reg == NULL && cscan_blocks_may_register(node) && node->nranges > 0)
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
 											node->policy, joinable);
 	if (node->reg)
@@ -220,7 +220,7 @@ cscan_blocks_register_rest(CScanState *node)
 	cscan_blocks_leave(node);
 	cscan_blocks_keep_rest(node);
 	target = cscan_blocks_target(node);
-	if (cscan_blocks_may_register() && node->nranges > 0 && node->nranges <= CSCAN_MAX_RANGES)
+	if (cscan_blocks_may_register(node) && node->nranges > 0 && node->nranges <= CSCAN_MAX_RANGES)
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
 											node->policy, false);
 	if (node->reg && !cscan_blocks_same_chunks(node, &target))

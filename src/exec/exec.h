@@ -97,6 +97,7 @@ typedef struct CScanState
 	CustomScanState css;
 	CScanKind	kind;
 	bool		first_rows;
+	bool		enabled;		/* cscan.enabled when the query began */
 	CScanPolicyId policy;
 	ExprState  *recheck_qual;	/* of a bitmap-driven scan */
 	List	   *tid_bounds;		/* of a TID range */
@@ -226,7 +227,7 @@ extern void cscan_parallel_collect(CScanState *node);
 
 /* blocks.c */
 extern void cscan_blocks_find(CScanState *node);
-extern bool cscan_blocks_may_register(void);
+extern bool cscan_blocks_may_register(const CScanState *node);
 extern BlockNumber cscan_blocks_head(const CScanState *node);
 extern void cscan_blocks_leave(CScanState *node);
 extern CScanTarget cscan_blocks_target(CScanState *node);

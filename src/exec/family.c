@@ -255,7 +255,7 @@ begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 	family->resting = false;
 	rescan_members(family);
 	find_members(family, valid);
-	if (family->nannounced < least || !cscan_blocks_may_register())
+	if (family->nannounced < least || !cscan_blocks_may_register(family->by_relid[0]))
 	{
 		cscan_family_leave(family);
 		return;
@@ -448,7 +448,7 @@ register_rest(CScanFamily *family)
 		rest[n] = member;
 		targets[n++] = cscan_blocks_target(member);
 	}
-	if (n > 0 && cscan_blocks_may_register())
+	if (n > 0 && cscan_blocks_may_register(rest[0]))
 		family->reg = cscan_registry_register(family->relid, targets, n,
 											  family->by_relid[0]->policy, false);
 	for (int i = 0; i < n && family->reg; i++)

@@ -104,6 +104,7 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 		node->scroll = cscan_scroll_begin();
 	node->context = AllocSetContextCreate(estate->es_query_cxt, "CScan", ALLOCSET_SMALL_SIZES);
 	node->policy = cscan_policy;
+	node->enabled = cscan_enabled;
 	node->pages_room = MaxAllocHugeSize;
 	cscan_tuples_choose_exec(node);
 }

@@ -3,11 +3,12 @@
  * cost.c
  *		What a CScan is estimated to cost; doc/cost.md explains the model.
  *
- * A page within a long run costs cscan.page_cost times seq_page_cost: it is
- * read ahead, in large requests, and perhaps for other scans as well.  The
- * beginning of each run costs a seek, random_page_cost.  Each chunk costs a
- * hand-over between the ABM and the scan.  So pages that are strewn over the
- * table cost more than in PostgreSQL's own scans, which keep them.
+ * A page within a long run costs cscan.page_cost times seq_page_cost.  Alone a
+ * scan pays what PostgreSQL's pays, and less if other scans are likely to read
+ * the same (shared/sharing.c).  The beginning of each run costs a seek,
+ * random_page_cost.  Each chunk costs a hand-over between the ABM and the scan.
+ * So pages that are strewn over the table cost more than in PostgreSQL's own
+ * scans, which keep them.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,11 +21,13 @@
 #include "nodes/tidbitmap.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "utils/spccache.h"
 
 #include "cscan.h"
 #include "exec/pages.h"
 #include "planner/planner.h"
+#include "shared/sharing.h"
 
 /* A chunk's hand-over, in units of cpu_tuple_cost. */
 #define HAND_OVER		200
@@ -163,16 +166,34 @@ chunk_blocks(void)
 }
 
 /*
+ * What a page in a long run costs a CScan, as a share of seq_page_cost.  Scans
+ * of partitions go by their parent's name, or by their own.
+ */
+double
+cscan_cost_page(PlannerInfo *root, RelOptInfo *rel)
+{
+	Index		top = cscan_eligible_top_parent(root, rel->relid);
+	double		cost;
+
+	if (cscan_page_cost != CSCAN_PAGE_COST_AUTO)
+		return cscan_page_cost;
+	cost = cscan_sharing_page_cost(MyDatabaseId, planner_rt_fetch(rel->relid, root)->relid);
+	if (top != rel->relid)
+		cost = Min(cost, cscan_sharing_page_cost(MyDatabaseId, planner_rt_fetch(top, root)->relid));
+	return cost;
+}
+
+/*
  * How much less a scan of the whole table costs than in core's estimate, which
  * takes seq_page_cost for each page.
  */
 Cost
-cscan_cost_whole_discount(RelOptInfo *rel)
+cscan_cost_whole_discount(PlannerInfo *root, RelOptInfo *rel)
 {
 	double		seq_cost;
 
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_cost);
-	return rel->pages * seq_cost * (1.0 - cscan_page_cost);
+	return rel->pages * seq_cost * (1.0 - cscan_cost_page(root, rel));
 }
 
 /*
@@ -190,7 +211,7 @@ cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel, TidRangePath *
 	if (pages <= chunk_blocks())
 		return 0;
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_cost);
-	return (pages - 1) * seq_cost * (1.0 - cscan_page_cost);
+	return (pages - 1) * seq_cost * (1.0 - cscan_cost_page(root, rel));
 }
 
 /*
@@ -222,7 +243,7 @@ cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
 
 	/* At most one chunk: the scan reads it itself, block by block. */
 	if (extent.read > chunk_blocks())
-		page_cost *= cscan_page_cost;
+		page_cost *= cscan_cost_page(root, rel);
 	io = extent.read * page_cost + extent.runs * Max(0.0, random_cost - page_cost) +
 		Min(extent.read, ceil(extent.read / chunk_blocks()) + extent.runs) *
 		HAND_OVER * cpu_tuple_cost;

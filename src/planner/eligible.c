@@ -161,9 +161,8 @@ typedef struct CScanDecision
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* The topmost parent of a partition or another inheritance child. */
-static Index
-top_parent_planned(PlannerInfo *root, Index rti)
+Index
+cscan_eligible_top_parent(PlannerInfo *root, Index rti)
 {
 	while (root->append_rel_array && root->append_rel_array[rti] &&
 		   OidIsValid(root->append_rel_array[rti]->parent_reloid))
@@ -196,7 +195,7 @@ member_pages(const RelOptInfo *rel, const RangeTblEntry *rte)
 static double
 family_pages(PlannerInfo *root, Index rti)
 {
-	Index		top = top_parent_planned(root, rti);
+	Index		top = cscan_eligible_top_parent(root, rti);
 
 	if (top == rti)
 		return 0;
@@ -207,7 +206,7 @@ family_pages(PlannerInfo *root, Index rti)
 		for (int i = 1; i < root->simple_rel_array_size; i++)
 		{
 			if (root->simple_rel_array[i] && !root->simple_rte_array[i]->inh &&
-				top_parent_planned(root, i) == top)
+				cscan_eligible_top_parent(root, i) == top)
 				pages += member_pages(root->simple_rel_array[i], root->simple_rte_array[i]);
 		}
 		cscan_planning.root = root;

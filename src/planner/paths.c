@@ -42,7 +42,7 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 {
 	Path	   *path = create_seqscan_path(root, rel, rel->lateral_relids, 0);
 
-	path->total_cost -= cscan_cost_whole_discount(rel);
+	path->total_cost -= cscan_cost_whole_discount(root, rel);
 	add_path(rel, path);
 	if (rel->consider_parallel && rel->lateral_relids == NULL)
 	{
@@ -52,7 +52,7 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 		if (workers > 0)
 		{
 			path = create_seqscan_path(root, rel, NULL, workers);
-			path->total_cost -= cscan_cost_whole_discount(rel);
+			path->total_cost -= cscan_cost_whole_discount(root, rel);
 			add_partial_path(rel, path);
 		}
 	}
@@ -60,7 +60,7 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 
 /* The same for sequential scans that another extension has left. */
 static void
-add_whole_again(RelOptInfo *rel)
+add_whole_again(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *again = NIL;
 	ListCell   *lc;
@@ -74,7 +74,7 @@ add_whole_again(RelOptInfo *rel)
 			Path	   *path = makeNode(Path);
 
 			*path = *left;
-			path->total_cost -= cscan_cost_whole_discount(rel);
+			path->total_cost -= cscan_cost_whole_discount(root, rel);
 			again = lappend(again, path);
 		}
 	}
@@ -314,7 +314,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 	if (anew)
 		add_whole(root, rel);
 	else
-		add_whole_again(rel);
+		add_whole_again(root, rel);
 	if (rel->indexlist != NIL && rel->baserestrictinfo != NIL && rel->lateral_relids == NULL)
 		add_bitmaps(root, rel, anew);
 }

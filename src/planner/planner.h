@@ -50,7 +50,8 @@ extern void cscan_paths_init(void);
 extern void cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
 /* cost.c */
-extern Cost cscan_cost_whole_discount(RelOptInfo *rel);
+extern double cscan_cost_page(PlannerInfo *root, RelOptInfo *rel);
+extern Cost cscan_cost_whole_discount(PlannerInfo *root, RelOptInfo *rel);
 extern Cost cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel,
 										  TidRangePath *path);
 extern void cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path);
@@ -92,9 +93,11 @@ extern bool cscan_planner_bitmap_may_change(Plan *plan);
 extern const char *cscan_planner_switched_off(void);
 
 /*
- * May scans of this table become CScans in the statement being planned?  The
- * size of a member's family counts.  The decision on a member is kept.
+ * The topmost parent of a partition or another inheritance child.  May scans of
+ * this table become CScans in the statement being planned?  The size of a
+ * member's family counts.  The decision on a member is kept.
  */
+extern Index cscan_eligible_top_parent(PlannerInfo *root, Index rti);
 extern bool cscan_eligible_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
 /* Families of a finished statement.  Begin with all but the first two zero. */

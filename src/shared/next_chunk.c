@@ -347,6 +347,7 @@ typedef struct CScanWait
 	uint32		seen;			/* see helpers_wait() */
 	uint64		seen_at;
 	bool		unchanged;		/* nothing has changed for the ABM */
+	bool		warm;			/* the chunk was in memory anyway */
 } CScanWait;
 
 /*
@@ -384,6 +385,7 @@ find_chunk(CScanRegistration *reg, CScanWait *wait, uint32 *chunk, CScanDelivery
 	{
 		/* Nothing of the ABM's own has changed: do not tell it. */
 		wait->unchanged = (had == CSCAN_NONE);
+		wait->warm = true;
 		*how = CSCAN_RESIDENT;
 		return true;
 	}
@@ -418,6 +420,11 @@ end_wait(CScanRegistration *reg, const CScanWait *wait, uint32 chunk, CScanDeliv
 	{
 		*portion = cscan_registration_portion(chunk);
 		cscan_registration_count(&reg->ticket, chunk, how);
+		if (!wait->warm)
+		{
+			cscan_scans[reg->ticket.scan].chunks_got++;
+			cscan_scans[reg->ticket.scan].chunks_read += (how != CSCAN_RESIDENT);
+		}
 	}
 }
 

@@ -27,6 +27,7 @@
 
 #include "fault.h"
 #include "shared/registry_internal.h"
+#include "shared/sharing.h"
 
 static uint32 wait_for_release;
 
@@ -75,6 +76,8 @@ remove_scan(int scan)
 	bool		release = false;
 	int			next;
 
+	cscan_sharing_end(cscan_scans[scan].dbid, cscan_scans[scan].relid,
+					  cscan_scans[scan].chunks_got, cscan_scans[scan].chunks_read);
 	cscan_scans[scan].pid = 0;
 	cscan_scans[scan].serial = cscan_shared->next_serial++;
 	if (cscan_pool.scans[scan].nhelpers > 0)
@@ -213,9 +216,11 @@ introduce(int scan, Oid relid, bool joinable)
 	s->last_change = cscan_now();
 	s->tables = 0;
 	s->chunks_done = s->chunks_total = 0;
+	s->chunks_got = s->chunks_read = 0;
 	s->last_progress = 0;
 	s->loads = 0;
 	pg_atomic_write_u32(&s->progress, 0);
+	cscan_sharing_begin(s->dbid, s->relid);
 }
 
 CScanRegistration *

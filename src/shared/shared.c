@@ -10,7 +10,7 @@
 #include "storage/ipc.h"
 #include "storage/shmem.h"
 
-#include "shared/shared.h"
+#include "shared/sharing.h"
 
 #define CSCAN_TRANCHE	"cscan"
 
@@ -114,6 +114,7 @@ lay_out(char *base, CScanPool *pool)
 	CScanSharedScan *shared_scans;
 	CScanSharedTable *shared_tables;
 	CScanTraceRing *trace_ring;
+	char	   *sharing;
 	char	   *policy;
 	CScanLimits pool_limits = limits();
 
@@ -121,6 +122,7 @@ lay_out(char *base, CScanPool *pool)
 	PART(shared_scans, CScanSharedScan, scans);
 	PART(shared_tables, CScanSharedTable, cscan_max_tables);
 	PART(trace_ring, CScanTraceRing, 1);
+	PART(sharing, char, cscan_sharing_size());
 	PART(policy, char, cscan_pool_size(&pool_limits));
 #undef PART
 
@@ -130,6 +132,7 @@ lay_out(char *base, CScanPool *pool)
 		cscan_scans = shared_scans;
 		cscan_tables = shared_tables;
 		cscan_trace_ring = trace_ring;
+		cscan_sharing_attach(sharing);
 		cscan_pool_attach(pool, policy, &pool_limits);
 		pool->record = cscan_trace_ring_record;
 	}
@@ -172,6 +175,7 @@ shmem_startup(void)
 		ConditionVariableInit(&cscan_shared->released);
 
 		cscan_trace_ring->reader = NULL;
+		cscan_sharing_init();
 		memset(cscan_scans, 0, sizeof(CScanSharedScan) * cscan_max_scans);
 		memset(cscan_tables, 0, sizeof(CScanSharedTable) * cscan_max_tables);
 		for (int i = 0; i < cscan_max_scans; i++)

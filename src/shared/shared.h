@@ -12,6 +12,7 @@
  *								number is that of its space in the pool
  *		a hash table			from a table to that number (tables.c)
  *		CScanTraceRing			records on their way into a trace
+ *		CScanSharing[]			what the scans of a table share (sharing.c)
  *		and the pool			(policy/pool.h)
  *
  * The scheduler's lock (an LWLock) protects everything but the fields that say
@@ -95,6 +96,8 @@ typedef struct CScanSharedScan
 
 	/* Changed under the lock. */
 	uint32		chunks_done;	/* handed out or taken */
+	uint32		chunks_got;		/* of these, those not found in memory */
+	uint32		chunks_read;	/* of these, those that were read for it */
 	uint32		last_progress;	/* "progress" when the ABM last saw it
 								 * change */
 	uint64		last_change;	/* when that was (us) */

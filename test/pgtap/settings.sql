@@ -1,6 +1,6 @@
 -- The settings: kind, place, default and range.
 BEGIN;
-SELECT plan(9);
+SELECT plan(20);
 
 PREPARE settings AS
     SELECT name, vartype, context, boot_val, unit, min_val, max_val, array_to_string(enumvals, ' ')
@@ -17,7 +17,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.max_scans', 'integer', 'postmaster', '128', NULL, '1', '10000', NULL),
     ('cscan.max_tables', 'integer', 'postmaster', '8192', NULL, '16', '1048576', NULL),
     ('cscan.min_table_size', 'integer', 'user', '-1', 'kB', '-1', '2147483647', NULL),
-    ('cscan.page_cost', 'real', 'user', '0.5', NULL, '0', '10', NULL),
+    ('cscan.page_cost', 'string', 'user', 'auto', NULL, NULL, NULL, NULL),
     ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, (SELECT string_agg(policy, ' ' ORDER BY number) FROM (SELECT policy, row_number() OVER () AS number FROM cscan_stat) s)),
     ('cscan.time_slice', 'integer', 'user', '10', 'ms', '0', '100', NULL),
     ('cscan.trace', 'string', 'sighup', '', NULL, NULL, NULL, NULL) $$,
@@ -42,6 +42,10 @@ SET LOCAL cscan.time_slice = 5;
 RESET ROLE;
 SELECT is((SELECT string_agg(setting, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name ~ '^cscan\.' AND context = 'user'),
     'off off 1048576 0.7 elevator 5', 'the session''s own settings are for every user');
+SELECT throws_ok($$SET cscan.page_cost = '$$ || v || $$'$$, '22023', 'invalid value for parameter "cscan.page_cost": "' || v || '"', 'page_cost is no ' || v)
+FROM unnest(ARRAY['-1', '10.5', 'low', '', '1 kB', 'NaN']) v;
+SELECT lives_ok($$SET cscan.page_cost = '$$ || v || $$'$$, 'page_cost may be ' || v) FROM unnest(ARRAY['Auto', '0', '10', '.25', '1e-1']) v;
+RESET cscan.page_cost;
 SELECT throws_ok('SET cscan.nothing = 1', '42602', NULL, 'there are no others');
 
 SELECT * FROM finish();

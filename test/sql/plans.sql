@@ -42,6 +42,42 @@ RESET cscan.page_cost;
 CREATE TEMP TABLE lower_cost AS SELECT costs('SELECT * FROM t WHERE grp = 3');
 SELECT split_part(c.costs, ' ', 2)::numeric - split_part(l.costs, ' ', 2)::numeric = 0.5 * relpages AS half_of_seq_page_cost
 FROM cost c, lower_cost l, pg_class WHERE oid = 't'::regclass;
+-- By default a page costs what it costs PostgreSQL, and less if scans of the table share pages: those that run now, and those that have ended.
+SELECT make_table('shared', 20000);
+CREATE FUNCTION page_cost(rel regclass) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+    own json;
+    cscan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO cscan;
+    SET LOCAL cscan.enabled = off;
+    EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO own;
+    SET LOCAL cscan.enabled = on;
+    RETURN 1 - round(((own #>> '{0,Plan,Total Cost}')::numeric - (cscan #>> '{0,Plan,Total Cost}')::numeric) /
+                     (SELECT relpages FROM pg_class WHERE oid = rel), 2);
+END $$;
+SET cscan.page_cost = auto;
+SELECT page_cost('shared'), page_cost('t');
+BEGIN;
+DECLARE c NO SCROLL CURSOR FOR SELECT id FROM shared;
+DECLARE d NO SCROLL CURSOR FOR SELECT id FROM shared;
+DO $$
+DECLARE
+    c refcursor := 'c';
+    d refcursor := 'd';
+BEGIN
+    LOOP
+        MOVE FORWARD 200 FROM c;
+        EXIT WHEN NOT FOUND;
+        MOVE FORWARD 200 FROM d;
+    END LOOP;
+END $$;
+COMMIT;
+SELECT page_cost('shared') BETWEEN 0.5 AND 0.8 AS shared, page_cost('t');
+SET cscan.page_cost = 0.25;
+SELECT page_cost('shared');
+RESET cscan.page_cost;
+DROP TABLE shared;
 SET cscan.enabled = off;
 SELECT costs = costs('SELECT * FROM t WHERE grp = 3') AS same_costs FROM cost;
 RESET cscan.enabled;
@@ -118,7 +154,7 @@ SELECT scans('SELECT * FROM t WHERE id > 0');
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 
--- Prepared statements follow cscan.enabled, the generic plan and one that a function keeps included.
+-- Prepared statements keep their plans, as with enable_seqscan.  What they share follows cscan.enabled (eligible.sql).
 SET plan_cache_mode = force_generic_plan;
 PREPARE q(int) AS SELECT count(*) FROM t WHERE grp = $1;
 CREATE FUNCTION in_function() RETURNS text LANGUAGE plpgsql AS $$

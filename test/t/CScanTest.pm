@@ -40,6 +40,7 @@ shared_buffers = 8MB
 max_connections = 40
 cscan.chunk_size = 64kB
 cscan.min_table_size = 0
+cscan.page_cost = 0.5
 max_parallel_workers_per_gather = 0
 autovacuum = off
 jit = off

@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * sharing.h
+ *		What the scans of a table share, as far as the planner wants to know.
+ *
+ *		begin, end		a scan comes or goes; call with the scheduler's lock held
+ *		page_cost		what a page of the next scan may be expected to cost, as a
+ *						share of what it would cost the scan alone
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_SHARING_H
+#define CSCAN_SHARING_H
+
+#include "shared/shared.h"
+
+/* A page never counts for less. */
+#define CSCAN_LEAST_PAGE_COST	0.5
+
+/*
+ * The table is what the query names: of partitions, the parent.  A scan that
+ * goes tells how many chunks it has got in all, those in memory not counted,
+ * and how many of these were read for it alone.
+ */
+extern void cscan_sharing_begin(Oid dbid, Oid relid);
+extern void cscan_sharing_end(Oid dbid, Oid relid, uint32 chunks, uint32 read);
+
+/* From CSCAN_LEAST_PAGE_COST to 1.  Takes no lock. */
+extern double cscan_sharing_page_cost(Oid dbid, Oid relid);
+
+extern Size cscan_sharing_size(void);
+extern void cscan_sharing_attach(void *memory);
+extern void cscan_sharing_init(void);
+
+#endif							/* CSCAN_SHARING_H */
