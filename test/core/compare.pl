@@ -1,14 +1,14 @@
 # Compares the output of PostgreSQL's own tests with what is expected, but for what a CScan may change.
 #
 #   perl compare.pl DIFFERENCES MAJOR SUITE TEST ...      prints "ok TEST" or "not ok TEST" and what differs
-#   perl compare.pl --filter FILE [SUITE]                 prints a file as it is compared
+#   perl compare.pl --filter FILE                         prints a file as it is compared
 #
 # The working directory has expected/ (TEST.out, TEST_0.out ... TEST_9.out, any of which will do) and results/. Both sides are
 # filtered:
 #
 #   - rows of a query without an ORDER BY of its own are sorted
-#   - in plans a CScan is called what it takes the place of, its own lines are left out, and widths do not count; nor does it
-#     whether a child of a Parallel Append is itself parallel
+#   - in plans a CScan is called what it takes the place of, its own lines are left out, and widths do not count, nor do those of
+#     tabs in names; nor does it whether a child of a Parallel Append is itself parallel
 #   - what DIFFERENCES, which explains itself, says of this test
 use strict;
 use warnings;
@@ -55,6 +55,13 @@ sub plan_rows
 		next if /^\s*["<]?CScan[- ]/ || /Custom[- ]Plan[- ]Provider/ || /^\s*Heap Blocks: /;
 		s/,$//;
 		s/(Node[- ]Type\W+)Custom Scan/$1Seq Scan/;
+
+		# pg_overexplain has one range table index for a Seq Scan, a set of them for a Custom Scan
+		s/\bScan([- ])RTIs\b/Scan$1RTI/g;
+		s/("Scan RTI": )"(\d+)"/$1$2/;
+
+		# psql fills up a tab in a name according to the column that it begins in
+		s/("(?:[^"]|"")*")/$1 =~ s, +, ,gr/ge;
 		push @out, $_;
 	}
 
@@ -104,6 +111,7 @@ sub filter
 {
 	my ($text, $rules) = @_;
 	my @in = split /\n/, $text;
+	my $isolation = $text =~ /^Parsed test spec with /m;
 	my (@out, $sql);
 	$sql = '';
 	for (my $i = 0; $i < @in; $i++)
@@ -112,7 +120,7 @@ sub filter
 		if ($i + 1 < @in && heads($line, $in[ $i + 1 ]))
 		{
 			my $end = $i + 2;
-			$end++ while $end < @in && $in[$end] =~ ($suite eq 'isolation' ? qr/^(?!step |\(\d+ rows?\)$)./ : qr/^ /);
+			$end++ while $end < @in && $in[$end] =~ ($isolation ? qr/^(?!step |\(\d+ rows?\)$)./ : qr/^ /);
 			if ($end < @in && $in[$end] =~ /^\(\d+ rows?\)$/)
 			{
 				my @rows = @in[ $i + 2 .. $end - 1 ];
