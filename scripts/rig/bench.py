@@ -47,6 +47,15 @@ def size(text):
     return int(match.group(1)) * {'MB': MB, 'GB': 1024 * MB}[match.group(2)]
 
 
+def queries(text):
+    """'ds18,h6'"""
+    found = [name for name in text.split(',') if name]
+    for name in found:
+        if not re.fullmatch(r'(h|ds)[1-9]\d?', name):
+            raise argparse.ArgumentTypeError(f"{name} is not a query such as h6 (of TPC-H's) or ds18 (of TPC-DS's)")
+    return found
+
+
 def setting(text):
     name, equals, value = text.partition('=')
     if not equals:
@@ -64,6 +73,7 @@ def arguments():
     p.add_argument('--variants', type=names(VARIANTS), default=[name for name in VARIANTS if name != 'demand'],
                    help='such as postgres,relevance (default: all but demand, which is in table2 and fast)')
     p.add_argument('--point', action='append', help='measure this point alone of each experiment that has several, such as table2 of partitions')
+    p.add_argument('--queries', type=queries, metavar='NAMES', help='such as h6,ds18,ds34: of the experiment "queries" these alone')
     effort = p.add_mutually_exclusive_group()
     effort.add_argument('--quick', action='store_const', dest='effort', const=QUICK, default=USUAL,
                         help=f'few points, one run, scale {SCALES[QUICK]:g}: five minutes or so for the default experiments')
@@ -191,12 +201,12 @@ def bench_major(a, major, tasks, estimate, answers, report, results):
         say('cscan was not built: the server runs without it')
     cluster.create()
     rig = Rig(cluster, Settings(a.bandwidth * MB or None, a.shared_buffers, a.page_cache, a.direct_io, dict(a.set), a.timeout, a.seed, a.read_ahead,
-                                a.chunk_size), answers)
+                                a.chunk_size, a.queries), answers)
     try:
         report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version').removeprefix('postgres (PostgreSQL) ')
         for database in dict.fromkeys(database for task in tasks for database in databases(point(*task[1:3]), estimate.left[task])):
             facts = data.load(cluster, database)
-            report.facts[f'lineitem of {database}'] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
+            report.facts[data.tables_of(database)] = f'scale {a.scale:g}, {facts["rows"]:,} rows, {facts["bytes"] // MB} MB'
         report.facts[f'I/O of {major}'] = rig.describe_io()
         report.facts['limit'] = describe_limit(rig, a)
         report.facts['read-ahead'] = describe_read_ahead(rig)
@@ -235,7 +245,7 @@ def describe(a):
         'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',
         'scale': f'{a.scale:g}', 'seed': a.seed}
     conditions = {**{name: facts[name] for name in ('machine', 'server', 'scale', 'seed')}, 'sources': sources(), 'timeout': a.timeout}
-    return facts, {**conditions, 'bandwidth': a.bandwidth, 'page cache': a.page_cache // MB, 'read-ahead': a.read_ahead}
+    return facts, {**conditions, 'bandwidth': a.bandwidth, 'page cache': a.page_cache // MB, 'read-ahead': a.read_ahead, 'queries': a.queries}
 
 
 def stop(signum, _):

@@ -5,11 +5,15 @@
     months, years, members
              the same rows of lineitem, in the same order, in partitions: 84 by month, the same below seven by year, and 1,500 of equal size (at scale 1; fewer at smaller ones)
     columns  the same lineitem, in the same order, with an index of the columns that Q1 and Q6 need
+    dbgen, dsdgen
+             all tables of TPC-H and of TPC-DS as DuckDB makes them, with keys and indexes (tpc.py)
     resident no lineitem: table "resident", 1,500 partitions of 1 MB at every scale
 
+    tables_of(database)        what facts tell of, in words
     load(cluster, database)    the database is there, as its SQL says, and frozen, analysed and checkpointed; returns what is known of it: scale,
                                bytes and rows of lineitem, whether its partitions are named after years and months, days: its part i of 100 of equal size is [days[i], days[i + 1]), and where a day begins in
-                               the table, as (block, place in the block): places[i] for days[i], unless it is partitioned
+                               the table, as (block, place in the block): places[i] for days[i], unless it is partitioned; of dbgen and dsdgen
+                               scale, and bytes and rows of all tables
     blocks_of(facts, begin, end, step)
                                the blocks of what lies between two percents, as an index sees them that knows so many blocks as one
     load_resident(cluster)     database "resident" is there; returns the bytes of its table
@@ -25,6 +29,7 @@ import sys
 import zlib
 from pathlib import Path
 
+from . import tpc
 from .cluster import DATABASE, USER, Failure
 from .progress import note, say
 
@@ -70,21 +75,26 @@ def load(cluster, database):
                 connection.execute(f'DROP DATABASE IF EXISTS {database}')
                 connection.execute(f'CREATE DATABASE {database}')
             with cluster.connect(dbname=database) as connection:
-                fill(connection, database, cluster.scale)
-                facts = dict(zip(('rows', 'bytes', 'named', 'days'), connection.execute(FACTS).fetchone()), scale=cluster.scale, sql=checksum(database))
-                if database in (DATABASE, TPCH):
-                    facts['places'] = [json.loads(f'[{place[1:-1]}]') for place in connection.execute(PLACES, [facts['days']]).fetchone()[0]]
+                facts = (tpc.fill if database in tpc.DATABASES else fill)(connection, database, cluster.scale)
+                facts.update(scale=cluster.scale, sql=checksum(database))
         finally:
             cluster.stop()
         os.sync()                               # the load did not sync, and only clean pages leave the page cache
         known[database] = facts
         cluster.loaded.write_text(json.dumps(known))
-        say(f'PostgreSQL {cluster.major}: lineitem has {facts["rows"]:,} rows in {facts["bytes"] // MB} MB')
+        say(f'PostgreSQL {cluster.major}: {tables_of(database)}: {facts["rows"]:,} rows in {facts["bytes"] // MB} MB')
     return known[database]
+
+
+def tables_of(database):
+    """What facts tell of."""
+    return f'tables of {database}' if database in tpc.DATABASES else f'lineitem of {database}'
 
 
 def checksum(database):
     """Of the SQL that a database is made by, and of what is known of it: where that has changed it is made anew."""
+    if database in tpc.DATABASES:
+        return tpc.checksum(database)
     return zlib.crc32((FACTS + PLACES).encode() + b''.join((SQL / name).read_bytes() for name in ('tables.sql', AFTER.get(database)) if name))
 
 
@@ -109,6 +119,10 @@ def fill(connection, database, scale):
     if database == COLUMNS:                     # only what has been vacuumed is stored
         connection.execute("SELECT cscan_columns_fill('lineitem_columns')")
     connection.execute('CHECKPOINT')
+    facts = dict(zip(('rows', 'bytes', 'named', 'days'), connection.execute(FACTS).fetchone()))
+    if database in (DATABASE, TPCH):
+        facts['places'] = [json.loads(f'[{place[1:-1]}]') for place in connection.execute(PLACES, [facts['days']]).fetchone()[0]]
+    return facts
 
 
 def copy_rows(connection, table, scale):

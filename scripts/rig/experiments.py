@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from .data import MANY_LOCKS
 from .loadrate import LoadRate
 from .pgbench import Oltp, Overload
+from .queries import InTurn, Permutations, Permuted, Policies
 from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm, WarmMembers
 from .workload import POLICIES, AllQueries, FullScans, Members, Mix, Ranges
 
@@ -96,6 +97,17 @@ COLUMNS = {
     'table2': partitioned('the streams of table2', TABLE2, (*CORE, 'relevance', 'columns'), CORE),
 }
 
+QUERIES = {
+    'alone': InTurn('one after the other, in memory'),
+    'alone, all': InTurn('the same with cscan.min_table_size = 0', forced=True),
+    'workers': InTurn('with two parallel workers', workers=2),
+    'workers, all': InTurn('with two parallel workers and cscan.min_table_size = 0', workers=2, forced=True),
+    'streams': Permuted("six streams of TPC-DS's, each in its own order", Permutations(6), delay=0.0, variants=('postgres', 'relevance'),
+                        free=('postgres', 'relevance'), memory=PER_QUERY),
+    'answers': Policies('answers under each policy', ((0, False), (0, True))),
+    'answers, workers': Policies('answers under each policy with two parallel workers', ((2, False), (2, True))),
+}
+
 EXPERIMENTS = {
     'alone': Alone('each query alone and cold, what latencies are normalised by'),
     'costs': Costs('CPU time for a block, in memory and where it has to be loaded: what scripts/simulate has to know'),
@@ -118,6 +130,7 @@ EXPERIMENTS = {
                   ('alone', 'beside')),
     'partitions': Sweep('lineitem in one table, in 84 and 1,500 partitions, and sub-partitioned; 1,500 partitions in memory', PARTITIONS, ('streams',)),
     'columns': Sweep('lineitem with an index of the columns that are needed', COLUMNS, ('alone',)),
+    'queries': Sweep("TPC-H's 22 and TPC-DS's 99 queries, off and on", QUERIES, ('alone',)),
     'load-rate': LoadRate('count(*) of a cold table without a limit, beside fio'),
     'fast10': Streams('ten FAST scans, started 1 s apart', FullScans('F' * 10)),
     'mix10': Streams('five FAST and five SLOW scans, started 1 s apart', FullScans('FS' * 5)),
@@ -186,6 +199,9 @@ TARGETS = {
     ('columns', 'alone', 'columns', 'postgres'): {'seconds': 0.2, 'bytes': 0.04},
     ('columns', 'table2', 'columns', '*'): {'bytes': 0.06},
     ('partitions', 'memory', 'relevance', 'postgres'): {'count': 1.05, 'planning': 1.2, 'start': 1.05},
+    **{('queries', place, 'relevance', 'postgres'): {'total': 1.0, 'worst query': 1.1, 'planning': 1.1} for place, one in QUERIES.items()
+       if isinstance(one, InTurn)},
+    ('queries', 'streams', 'relevance', 'postgres'): {'seconds': 0.9, 'bytes': 0.9, 'worst query': 1.2},
 }
 
 

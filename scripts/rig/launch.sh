@@ -19,9 +19,10 @@ own_major() {
     CSCAN_OWN_MAJOR=$newest
 }
 
-# Makes the virtual environment, or adds to it what a program of the rig still misses there.
+# Makes the virtual environment, or adds to it what a program of the rig still misses there for these arguments.
 rig_environment() {
-    local venv=$1 module=$2 missing=()
+    local venv=$1 module=$2 missing=() packages
+    shift 2
     if [[ ! -x $venv/bin/python ]]; then
         if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
             # Who cannot install them is told of all that is missing at once.
@@ -34,6 +35,10 @@ rig_environment() {
     "$venv/bin/python" -c 'import psycopg' 2>/dev/null || missing+=('psycopg[binary]')
     [[ $module = top || -x $venv/bin/tpchgen-cli ]] || missing+=(tpchgen-cli)
     [[ $module != bench ]] || "$venv/bin/python" -c 'import matplotlib' 2>/dev/null || missing+=(matplotlib)
+    if [[ $module = bench && " $* " == *queries* ]]; then
+        read -ra packages < <(PYTHONPATH=$TOP/scripts PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m rig.tpc)
+        missing+=("${packages[@]}")
+    fi
     [[ ${#missing[@]} -gt 0 ]] || return 0
     say "installing ${missing[*]} in $venv"
     "$venv/bin/pip" --quiet --disable-pip-version-check install "${missing[@]}" >&2 ||
@@ -63,7 +68,7 @@ rig_launch() {
                 die "there is no PostgreSQL $OLDEST_MAJOR or later here, nor do apt's lists have one: run apt-get update as root, or see https://wiki.postgresql.org/wiki/Apt"
             CSCAN_OWN_MAJOR=${CSCAN_OWN_MAJOR:-$OLDEST_MAJOR}
             mkdir -p "$CSCAN_CACHE"
-            rig_environment "$CSCAN_CACHE/venv" "$module"
+            rig_environment "$CSCAN_CACHE/venv" "$module" "$@"
             # load-rate compares with it, and goes on without it.
             [[ $module != bench ]] || have fio || ! can_be_root || ( apt_install fio ) || warn "there is no fio"
             python=$CSCAN_CACHE/venv/bin/python ;;

@@ -2,7 +2,7 @@
 
     Report(facts, rows)           facts: machine, versions, settings, seed, scale: name -> text; rows of experiments.measure
     report.markdown()             everything, as it is printed
-    report.write(directory)       bench.md, bench.csv, latencies.csv
+    report.write(directory)       bench.md, bench.csv, latencies.csv; plans/ of queries that are slower with cscan
     report.caption(major)         what was measured under, for below a table or a picture
 """
 import csv
@@ -10,6 +10,7 @@ import os
 import statistics
 from pathlib import Path
 
+from . import queries
 from .experiments import BASE, EXPERIMENTS, TARGETS, AtLeast, point
 from .streams import Streams, Warm
 from .workload import POLICIES, VARIANTS, label
@@ -19,7 +20,7 @@ MB = 1024 ** 2
 MEASURES = {'seconds': 'time', 'stream': 'stream', 'mean': 'mean latency', 'normal': 'normalised latency', 'FAST': 'FAST', 'SLOW': 'SLOW',
             'bytes': 'read'}
 OF_MAJOR = ('PostgreSQL ', 'I/O of ')       # facts that one major has
-LISTS = ('latencies', 'pairs', 'loads', 'streams', 'queries', 'server', 'stat', 'costs', 'disk')
+LISTS = ('latencies', 'pairs', 'alone', 'tied', 'loads', 'streams', 'queries', 'server', 'stat', 'costs', 'disk')
 
 
 def table(head, rows):
@@ -89,7 +90,10 @@ class Report:
         return min((name for name in times if times[name]), key=times.get, default='-')
 
     def ratio(self, major, experiment, place, variant, reference, measure):
-        """Of the medians, or for warm queries the median over pairs that ran next to each other."""
+        """Of the medians, or for warm queries the median over pairs that ran next to each other, or what the point has of its own."""
+        own = getattr(point(experiment, place), 'ratio', None)
+        if own and (value := own(*(self.of(major, experiment, place, name) for name in (variant, reference)), measure)) is not None:
+            return value
         if isinstance(point(experiment, place), Warm) and measure in point(experiment, place).queries:
             pairs = [self.pairs(major, experiment, place, name, measure) for name in (variant, reference)]
             ratios = [mine / theirs for mine, theirs in zip(*pairs)]
@@ -165,6 +169,58 @@ class Report:
                     rows.append([major, full_name(experiment, place), variant, *(f'{statistics.median(values):.2f}' for values in seconds)])
         return table(['PostgreSQL', 'experiment', 'scans', *queries], rows) if rows else ''
 
+    def compared(self):
+        """(major, experiment, point, [Compared]) of queries that ran in turn."""
+        for major, experiment, place, _ in self.cases(queries.InTurn):
+            found = queries.compare(*(self.of(major, experiment, place, name) for name in ('relevance', 'postgres')))
+            if found:
+                yield major, experiment, place, found
+
+    def turns_table(self):
+        """All queries together."""
+        rows = []
+        for major, experiment, place, found in self.compared():
+            runs = zip(*(self.of(major, experiment, place, name) for name in ('relevance', 'postgres')))
+            totals = [queries.total(queries.compare([mine], [theirs])) for mine, theirs in runs]
+            slower = [one for one in found if one.theirs > queries.SHORT and one.ratio > queries.LIMIT]
+            worst, cpu = queries.worst(found), queries.total_cpu(found)
+            plans = [sum(one.planning[side] for one in found) for side in (0, 1)]
+            rows.append([major, full_name(experiment, place), len(found), f'{sum(one.theirs for one in found):.1f}', f'{sum(one.mine for one in found):.1f}',
+                         f'{queries.total(found):.3f}', spread(totals, 3), f'{cpu:.3f}' if cpu else '-', f'{1000 * plans[0]:.0f}', f'{1000 * plans[1]:.0f}',
+                         f'{queries.planning(found):.3f}', f'{worst.name} {worst.ratio:.2f}' if worst else '-', len(slower)])
+        head = ['PostgreSQL', 'experiment', 'queries', 'off s', 'on s', 'x', 'runs', 'CPU x', 'planning off ms', 'on ms', 'planning x', 'worst over 50 ms',
+                'over 1.1']
+        return table(head, rows) if rows else ''
+
+    def each_table(self):
+        """The same for each query."""
+        rows = [[major, full_name(experiment, place), one.name, f'{1000 * one.theirs:.1f}', f'{1000 * one.mine:.1f}', one.pairs, f'{one.ratio:.3f}',
+                 '{:.3f}..{:.3f}'.format(*one.spread), f'{one.cpu:.3f}' if one.cpu else '-', *(f'{1000 * seconds:.2f}' for seconds in one.planning),
+                 f'{one.planning[1] / one.planning[0]:.3f}', one.scans, 'same' if one.same else 'other',
+                 'over' if one.theirs > queries.SHORT and one.ratio > queries.LIMIT else '']
+                for major, experiment, place, found in self.compared() for one in found]
+        head = ['PostgreSQL', 'experiment', 'query', 'off ms', 'on ms', 'pairs', 'x', 'middle half', 'CPU x', 'planning off ms', 'on ms', 'x', 'CScans',
+                'above scans', '']
+        return table(head, rows) if rows else ''
+
+    def means_table(self):
+        """Of queries in streams."""
+        rows = []
+        for major, experiment, place, _ in self.cases(queries.Permuted):
+            mine, theirs = (queries.means_of(self.of(major, experiment, place, name)) for name in ('relevance', 'postgres'))
+            rows += [[major, full_name(experiment, place), name, f'{theirs[name]:.2f}', f'{mine[name]:.2f}', f'{mine[name] / theirs[name]:.2f}']
+                     for name in theirs if name in mine]
+        return table(['PostgreSQL', 'experiment', 'query', 'off s', 'on s', 'x'], rows) if rows else ''
+
+    def answers_table(self):
+        rows = []
+        for major, experiment, place, variants in self.cases(queries.Policies):
+            for variant in variants:
+                for row in self.of(major, experiment, place, variant):
+                    rows.append([major, full_name(experiment, place), variant, row['asked'], row['scanned'] if variant != 'postgres' else '-',
+                                 ', '.join(row['tied']) or '-'])
+        return table(['PostgreSQL', 'experiment', 'scans', 'queries', 'with CScans', 'open order'], rows) if rows else ''
+
     def warm_table(self):
         head = ['PostgreSQL', 'experiment', 'query', 'scans', 'median ms', 'pairs', 'x', 'middle half']
         rows = []
@@ -239,6 +295,13 @@ class Report:
         yield 'Types of queries of table2, all runs together.', self.types_table()
         yield 'Mean latency of each query in seconds, medians.', self.queries_table()
         yield 'x: median over pairs that ran next to each other.', self.warm_table()
+        yield ('Queries in turn, cscan off and on: sums of medians, the ratio of each run, planning alone, and the query of more than 50 ms with the '
+               'largest ratio.', self.turns_table())
+        yield ('Each of these queries: medians; x: median over pairs that ran next to each other; above scans: is all of the plan but its scans the '
+               'same?', self.each_table())
+        yield 'Mean time of each query in streams.', self.means_table()
+        yield ("Answers that were compared with PostgreSQL's, all of them the same; open order: queries whose ORDER BY, and LIMIT, leave open which rows "
+               'come, which were compared with all columns in it.', self.answers_table())
         yield ('Reads, and seeks: requests of the disk that do not begin where the one before ended.',
                self.plain_table(('siscan',), {'stream s': ('stream', 1, 2), 'read GB': ('bytes', GB, 2), 'requests': ('requests', 1, 0),
                                               'seeks': ('seeks', 1, 0)}))
@@ -271,10 +334,22 @@ class Report:
                 parts += [note, text, f'*{self.caption()}*']
         return '\n\n'.join(parts) + '\n'
 
+    def write_plans(self, directory):
+        """Of what is slower with cscan, and was so in one run at least: the last of these runs."""
+        for major, experiment, place, found in self.compared():
+            for one in found:
+                for variant in ('postgres', 'relevance') if one.theirs > queries.SHORT and one.ratio > queries.LIMIT else ():
+                    for row in self.of(major, experiment, place, variant):
+                        if 'analyzed' in row['alone'].get(one.name, ()):
+                            directory.mkdir(exist_ok=True)
+                            name = f'{major} {place} {one.name} {variant}.txt'.replace(',', '').replace(' ', '-')
+                            (directory / name).write_text(f'{one.name}, {one.ratio:.3f} x\n\n{row["alone"][one.name]["analyzed"]}\n')
+
     def write(self, directory, pictures=()):
         directory = Path(directory)
         text = self.markdown() + ''.join(f'\n![{path.stem}]({path.name})\n' for path in pictures)
         (directory / 'bench.md').write_text(text)
+        self.write_plans(directory / 'plans')
         columns = dict.fromkeys(name for row in self.rows for name in row if name not in LISTS)
         derived = ('normal', 'cpu share', 'per byte', 'scheduling share')
         rows = []

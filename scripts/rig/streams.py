@@ -2,10 +2,11 @@
 
 An experiment, or each point of one, is an object with
 
-    about, database, variants, reference, repeat        see Streams
+    about, database (or databases), variants, reference, repeat     see Streams
     guess(table, bandwidth)                 seconds for one variant, before anything is known
     measure(rig, variants, run, place)      yields a row for each of the variants; run and place (the names of the experiment
                                             and the point) are what chance is drawn from
+    ratio(mine, theirs, measure)            where it has its own: from the rows of two variants, or None
 
     Streams     streams of queries at one time         Alone    each query alone, cold: what latencies are normalised by
     Warm        queries on a table in shared buffers   Costs    CPU time for a block
@@ -63,6 +64,7 @@ class Streams:
     pool: float | None = None       # cscan's share of them as a share of the table
     chunks: int | None = None       # of the table
     server: dict = field(default_factory=dict)  # settings of the server
+    follow: bool = False        # does the memory that a stream needs vary a lot?
     traced: bool = False        # with each load's time and chunk, and queries explained
     seeks: bool = False         # are the disk's seeks counted?
     panel: str = ''             # of a chart, and where in it:
@@ -85,12 +87,15 @@ class Streams:
             share = self.pool / float(rig.settings.extra.get('cscan.buffer_share', 0.5))
         return int(share * table) // MB * MB if share else rig.settings.shared_buffers
 
+    def facts(self, rig, database):
+        return data.load(rig.cluster, database)
+
     def measure(self, rig, variants, run, place):
         bandwidth = rig.settings.bandwidth if self.limited else None
         for name in variants:
             variant = VARIANTS[name]
             database = variant.database or self.database
-            facts = data.load(rig.cluster, database)
+            facts = self.facts(rig, database)
             plan = '' if name in self.free else variant.plan
             streams = self.work.streams(facts, random.Random(rig.settings.seed))
             more = rig.chunks(max(64, facts['bytes'] // self.chunks // 1024) if self.chunks else None) if self.stretch else {}
@@ -107,7 +112,7 @@ class Streams:
             server = {**rig.describe(), 'bandwidth': bandwidth, 'delay': delay, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count()}
             with contextlib.ExitStack() as stack:
                 seeks = stack.enter_context(Seeks(rig.limit.disk)) if self.seeks else None
-                follow = shared and any(VARIANTS[one].memory for one in self.variants)      # all of them, that none has more
+                follow = shared and (self.follow or any(VARIANTS[one].memory for one in self.variants))     # all of them, that none has more
                 cache = stack.enter_context(CacheLimit(rig.limit, shared + rig.settings.page_cache)) if follow else None
                 watch = stack.enter_context(Watch(rig.cluster.major, name, rig.limit, seeks))
                 reads = stack.enter_context(Reads(rig.cluster, database, variant.policy))
@@ -147,6 +152,8 @@ def asked(query, plan, facts):
 
 
 def databases(one, variants):
+    if hasattr(one, 'databases'):
+        return dict.fromkeys(one.databases)
     return dict.fromkeys(VARIANTS[name].database or one.database for name in variants)
 
 

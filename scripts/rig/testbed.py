@@ -54,6 +54,7 @@ class Settings:
     seed: int
     read_ahead: int | None = None   # kB; None: as it is
     chunk_size: int | None = None   # kB; None: cscan's default
+    queries: tuple | None = None    # names, of those that queries.py has; None: all
 
 
 class Rig:
@@ -147,13 +148,13 @@ class Rig:
                     'chunk_blocks': self.chunk_blocks(), 'page_cache': self.settings.page_cache}
 
     def prepare(self, database, hidden):
-        """The views of this very build, unless indexes of columns depend on them; all indexes of lineitem but the hidden one, whatever an
-        earlier run has hidden."""
+        """The views of this very build, unless indexes of columns depend on them; all indexes of lineitem, where it has one, but the
+        hidden one, whatever an earlier run has hidden."""
         with self.cluster.connect(database) as connection:
             if self.cscan and database != COLUMNS:
                 connection.execute('DROP EXTENSION IF EXISTS cscan; CREATE EXTENSION cscan')
             connection.execute("""UPDATE pg_index SET indisvalid = NOT indisvalid
-                WHERE indrelid = 'lineitem'::regclass AND indisvalid = (indexrelid::regclass::text = %s)""", (hidden,))
+                WHERE indrelid = to_regclass('lineitem') AND indisvalid = (indexrelid::regclass::text = %s)""", (hidden,))
 
 
 class CacheLimit:

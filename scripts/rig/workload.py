@@ -12,12 +12,14 @@ first.  All connections are open, and all plans have been looked at, before the 
     run_streams(...)                 -> Result
     label(kind, size)                'F-01', as in the paper
     Answers().check(...)             the same query gives the same rows under every variant, or the run ends
+    alike(row)                       what of a row does not depend on the order in which it was computed
 """
 import contextlib
 import itertools
 import re
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -329,6 +331,11 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
     return result
 
 
+def alike(row):
+    """A sum of floating-point numbers depends on their order in its last digits."""
+    return tuple(f'{value:.9g}' if isinstance(value, float) else value for value in row)
+
+
 class Answers:
     """Remembers the first answer to each query; every later one must be the same, whatever the variant or the major."""
 
@@ -337,8 +344,9 @@ class Answers:
 
     def check(self, who, answers):
         for sql, rows in answers:
+            rows = Counter(map(alike, rows))
             before, expected = self.first.setdefault(sql, (who, rows))
-            if sorted(rows) != sorted(expected):
-                mine, theirs = set(rows) - set(expected), set(expected) - set(rows)
-                raise Failure(f'WRONG ANSWER: {who} and {before} differ.\nOf {len(rows)} rows {who} alone has {sorted(mine)[:9]},'
-                              f'\nof {len(expected)} rows {before} alone has {sorted(theirs)[:9]}\nof\n{sql}')
+            if rows != expected:
+                mine, theirs = (sorted(map(str, more))[:9] for more in (rows - expected, expected - rows))
+                raise Failure(f'WRONG ANSWER: {who} and {before} differ.\nOf {rows.total()} rows {who} alone has {mine},'
+                              f'\nof {expected.total()} rows {before} alone has {theirs}\nof\n{sql}')
