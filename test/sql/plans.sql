@@ -42,7 +42,7 @@ RESET cscan.page_cost;
 CREATE TEMP TABLE lower_cost AS SELECT costs('SELECT * FROM t WHERE grp = 3');
 SELECT split_part(c.costs, ' ', 2)::numeric - split_part(l.costs, ' ', 2)::numeric = 0.5 * relpages AS half_of_seq_page_cost
 FROM cost c, lower_cost l, pg_class WHERE oid = 't'::regclass;
--- By default a page costs what it costs PostgreSQL, and less if scans of the table share pages: those that run now, and those that have ended.
+-- By default a page costs what it costs PostgreSQL, if no other scan shares it (006_neighbours.pl has one that does).
 SELECT make_table('shared', 20000);
 CREATE FUNCTION page_cost(rel regclass) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
@@ -58,22 +58,6 @@ BEGIN
 END $$;
 SET cscan.page_cost = auto;
 SELECT page_cost('shared'), page_cost('t');
-BEGIN;
-DECLARE c NO SCROLL CURSOR FOR SELECT id FROM shared;
-DECLARE d NO SCROLL CURSOR FOR SELECT id FROM shared;
-DO $$
-DECLARE
-    c refcursor := 'c';
-    d refcursor := 'd';
-BEGIN
-    LOOP
-        MOVE FORWARD 200 FROM c;
-        EXIT WHEN NOT FOUND;
-        MOVE FORWARD 200 FROM d;
-    END LOOP;
-END $$;
-COMMIT;
-SELECT page_cost('shared') BETWEEN 0.5 AND 0.8 AS shared, page_cost('t');
 SET cscan.page_cost = 0.25;
 SELECT page_cost('shared');
 RESET cscan.page_cost;

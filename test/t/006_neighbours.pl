@@ -170,6 +170,20 @@ sub while_it_ambles
 	return 0;
 }
 
+sql($node, q(
+	CREATE FUNCTION page_cost(rel regclass) RETURNS numeric LANGUAGE plpgsql SET cscan.page_cost = 'auto' AS
+	$$ DECLARE
+		own json;
+		cscan json;
+	BEGIN
+		EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO cscan;
+		SET LOCAL cscan.enabled = off;
+		EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO own;
+		SET LOCAL cscan.enabled = on;
+		RETURN 1 - round(((own #>> '{0,Plan,Total Cost}')::numeric - (cscan #>> '{0,Plan,Total Cost}')::numeric) /
+			(pg_relation_size(rel) / 8192), 2);
+	END $$));
+
 {
 	my $holder = session($node, name => 'who holds the key');
 	my $waiter = session($node, name => 'who wants the table');
@@ -193,6 +207,10 @@ sub while_it_ambles
 		$scan->send(ambling_query('s', 17, 2, 0.02));
 		ok(poll($node, $locks, '1 0 1'), "$policy: a scan is under way, and the ABM has its lock");
 		ok(poll($node, 'SELECT count(*) > 0 FROM cscan_chunks'), "$policy: and chunks");
+
+		# What a page costs the next scan
+		is(sql($node, q(SELECT page_cost('t_rows'))), '1.00', "$policy: a page of a table without scans costs what it costs PostgreSQL");
+		ok(while_it_ambles($scan, 60, q(SELECT page_cost('s')), '0.75'), "$policy: beside one scan a page costs less");
 
 		# Somebody waits for a while and gives up.
 		my $self_reads = stat_sum($node, 'self_reads');
