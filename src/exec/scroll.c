@@ -172,7 +172,9 @@ void
 cscan_scroll_rewind(CScanState *node)
 {
 	ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
-	if (node->plain)
+	if (node->plain && node->kind == CSCAN_TID_RANGE)
+		table_rescan_tidrange(node->scan, &node->min_tid, &node->max_tid);
+	else if (node->plain)
 		table_rescan(node->scan, NULL);
 	else
 		cscan_heap_page_release((HeapScanDesc) node->scan);
