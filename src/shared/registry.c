@@ -137,11 +137,14 @@ static bool
 may_be_joinable(void)
 {
 	int			few = Max(4, cscan_max_scans / 8);
+	int			left = cscan_max_scans - cscan_max_scans / 8;
 	dlist_iter	iter;
 
 	dlist_foreach(iter, &cscan_registrations)
 		few -= dlist_container(CScanRegistration, node, iter.cur)->joinable;
-	return few > 0 && cscan_pool.state->nscans < cscan_max_scans - cscan_max_scans / 8;
+	for (int i = 0; i < cscan_max_scans; i++)
+		left -= cscan_pool.scans[i].used && cscan_scans[i].joinable;
+	return few > 0 && left > 0;
 }
 
 /*
