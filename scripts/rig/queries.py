@@ -16,7 +16,6 @@ Invariant: both variants give the same answer to each query, or the run ends.
     worst(compared), total(compared), planning(compared)
                                         the query with the largest ratio of those that are not short, and ratios of all together
 """
-import json
 import statistics
 import time
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from typing import NamedTuple
 from . import data, tpc
 from .cluster import Failure
 from .limits import MB
-from .progress import note, say
+from .progress import note
 from .streams import START, Streams
 from .workload import POLICIES, VARIANTS, Query, alike
 
@@ -178,7 +177,7 @@ class InTurn:
                 for variant in again:
                     plan, seconds = server.plan(query, variant)
                     planned[variant].append(seconds)
-                    found[variant].update(skeleton=json.dumps(skeleton(plan)), scans=scans(plan), tied=tied)
+                    found[variant].update(skeleton=skeleton(plan), scans=scans(plan), tied=tied)
             for variant in order:
                 seconds, cpu = samples[variant] if slow else self.time(server, query, variant)[0]
                 found[variant]['planning'].append(min(planned[variant]))
@@ -347,9 +346,9 @@ class Permuted(Streams):
 
 
 def means_of(rows):
-    """name -> mean seconds of a query over all streams and runs"""
+    """name -> mean seconds of a query over all streams and runs, in the order of their numbers"""
     found = {}
     for row in rows:
         for name, _, seconds, _ in row['latencies']:
             found.setdefault(name, []).append(seconds)
-    return {name: statistics.mean(seconds) for name, seconds in found.items()}
+    return {name: statistics.mean(found[name]) for name in sorted(found, key=lambda name: (len(name), name))}
