@@ -10,12 +10,12 @@ Invariant: both variants give the same answer to each query, or the run ends.
     Permuted    streams of TPC-DS's queries at one time, on a slow disk (streams.py)
 
     turns(variants, pairs, first)       the order of each pair
+    pairs_of(seconds)                   how many pairs a run has of a query that takes so long
     skeleton(plan), scans(plan)         what is above the scans in an explained plan; how many of these are CScans
     compare(mine, theirs)               Compared of each query, from rows of InTurn of two variants
     worst(compared), total(compared), planning(compared)
                                         the query with the largest ratio of those that are not short, and ratios of all together
 """
-import json
 import statistics
 import time
 from dataclasses import dataclass
@@ -24,17 +24,18 @@ from typing import NamedTuple
 from . import data, tpc
 from .cluster import Failure
 from .limits import MB
-from .progress import note, say
+from .progress import note
 from .streams import START, Streams
 from .workload import POLICIES, VARIANTS, Query, alike
 
 BUFFERS = 256 * MB          # shared_buffers at scale 1
 SLOW = 5.0                  # seconds; a query that takes longer has one pair a run, without a warm-up
-PAIRS = 2                   # a run, of others
+ENOUGH = 1.5                # seconds that one that takes less runs under each variant
+MOST = 10                   # pairs
 PLANNED = 3                 # times for each pair; the quickest counts
 SHORT = 0.05                # seconds; the ratio of a query that takes less is no target
 LIMIT = 1.1                 # what is above is explained
-ALL = 360.0                 # seconds that all queries take at scale 1, for guesses
+ALL = 260.0                 # seconds that all queries take at scale 1, for guesses
 
 
 def shared_buffers(scale):
@@ -58,6 +59,11 @@ def wanted(rig, databases=tpc.DATABASES):
 def turns(variants, pairs, first):
     """off, on; on, off; ...: whoever is measured first in one pair is last in the next.  first: 0 or 1, where that begins."""
     return [variants[::-1] if (first + number) % 2 else variants for number in range(pairs)]
+
+
+def pairs_of(seconds):
+    """An even number, but for what is slow."""
+    return 1 if seconds > SLOW else min(MOST, 2 * max(1, round(ENOUGH / 2 / max(seconds, 0.001))))
 
 
 def skeleton(plan):
@@ -139,7 +145,7 @@ class InTurn:
     repeat: int = 1
 
     def guess(self, table, bandwidth):
-        return START + (1 + PAIRS) * 0.75 * ALL * table / (880 * MB)
+        return START + 2 * ALL * table / (880 * MB)
 
     def measure(self, rig, variants, run, place):
         variants = [name for name in VARIANTS if name in variants]
@@ -163,15 +169,15 @@ class InTurn:
         for variant in turns(variants, 1, first)[0]:
             samples[variant], answers[variant] = self.time(server, query, variant)
         tied = server.check(query, answers)
-        pairs = turns(variants, PAIRS, first)
-        slow = max(sample[0] for sample in samples.values()) > SLOW
-        for order in pairs[:1] if slow else pairs:
+        longest = max(sample[0] for sample in samples.values())
+        slow = longest > SLOW
+        for order in turns(variants, pairs_of(longest), first):
             planned = {variant: [] for variant in variants}
             for again in turns(order, PLANNED, 0):
                 for variant in again:
                     plan, seconds = server.plan(query, variant)
                     planned[variant].append(seconds)
-                    found[variant].update(skeleton=json.dumps(skeleton(plan)), scans=scans(plan), tied=tied)
+                    found[variant].update(skeleton=skeleton(plan), scans=scans(plan), tied=tied)
             for variant in order:
                 seconds, cpu = samples[variant] if slow else self.time(server, query, variant)[0]
                 found[variant]['planning'].append(min(planned[variant]))
@@ -272,7 +278,7 @@ class Policies:
     repeat: int = 1
 
     def guess(self, table, bandwidth):
-        return START + len(self.settings) * 0.75 * ALL * table / (880 * MB)
+        return START + len(self.settings) * ALL * table / (880 * MB)
 
     def measure(self, rig, variants, run, place):
         variants = list(dict.fromkeys(('postgres', *(name for name in VARIANTS if name in variants))))
@@ -340,9 +346,9 @@ class Permuted(Streams):
 
 
 def means_of(rows):
-    """name -> mean seconds of a query over all streams and runs"""
+    """name -> mean seconds of a query over all streams and runs, in the order of their numbers"""
     found = {}
     for row in rows:
         for name, _, seconds, _ in row['latencies']:
             found.setdefault(name, []).append(seconds)
-    return {name: statistics.mean(seconds) for name, seconds in found.items()}
+    return {name: statistics.mean(found[name]) for name in sorted(found, key=lambda name: (len(name), name))}
