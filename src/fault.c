@@ -15,7 +15,7 @@
 
 #include "fault.h"
 
-/* How often a waiting process looks up (ms). */
+/* How often a waiting process looks up, and how long a delay is (ms). */
 #define WAIT_ROUND	10
 
 typedef enum CScanFaultAction
@@ -24,7 +24,8 @@ typedef enum CScanFaultAction
 	CSCAN_FAULT_MEMORY,
 	CSCAN_FAULT_FATAL,
 	CSCAN_FAULT_KILL,
-	CSCAN_FAULT_WAIT
+	CSCAN_FAULT_WAIT,
+	CSCAN_FAULT_DELAY
 } CScanFaultAction;
 
 static const char *const places[] = {
@@ -62,6 +63,7 @@ static const char *const actions[] = {
 	[CSCAN_FAULT_FATAL] = "fatal",
 	[CSCAN_FAULT_KILL] = "kill",
 	[CSCAN_FAULT_WAIT] = "wait",
+	[CSCAN_FAULT_DELAY] = "delay",
 };
 
 int			cscan_fault_place = CSCAN_FAULT_NONE;
@@ -169,6 +171,9 @@ cscan_fault_reached(void)
 				CHECK_FOR_INTERRUPTS();
 				pg_usleep(WAIT_ROUND * 1000L);
 			}
+			break;
+		case CSCAN_FAULT_DELAY:
+			pg_usleep(WAIT_ROUND * 1000L);
 			break;
 	}
 }

@@ -15,6 +15,7 @@
  *		kill		the process is gone, as by SIGKILL
  *		wait		it stays there until it is interrupted or the configuration
  *					is reloaded; the log says that it has come
+ *		delay		it takes 10 ms longer
  *
  * No place is inside the scheduler's lock.  While the setting is empty a place
  * costs a test of a variable.

@@ -34,7 +34,8 @@ extern void cscan_rounds_run(uint32 wait_event);
 
 /* holding.c */
 extern bool cscan_holding_look_after(void);
-extern void cscan_holding_yield_waited_for(void);
+extern void cscan_holding_yield_relations(void);
+extern void cscan_holding_yield_databases(void);
 extern void cscan_holding_wake_all(void);
 extern bool cscan_holding_anything(void);
 extern void cscan_holding_reset(void);
@@ -83,14 +84,15 @@ extern void cscan_recent_recall(RelFileLocator locator, int table, const CScanSp
 extern void cscan_locks_init(void);
 extern bool cscan_locks_take(int table, Oid dbid, Oid relid);
 extern void cscan_locks_release(int table);
-extern bool cscan_locks_waited_for(int table);
+extern bool cscan_locks_relation_waited_for(int table);
 extern bool cscan_locks_database_waited_for(int table);
 
 /* neighbours.c */
 extern void cscan_neighbours_find_stalled(uint64 now);
 typedef struct CScanWaiters
 {
-	bool		lock;			/* a process waits for a relation or a database */
+	bool		relation;		/* a process waits for a relation's lock */
+	bool		object;			/* ... for another object's, maybe a database's */
 	bool		pin;			/* a process waits for a buffer's pin */
 } CScanWaiters;
 

@@ -5,7 +5,8 @@
  *
  *		look_after		take the locks of new tables, let go of those that no
  *						scan reads
- *		yield			let go of tables whose lock another process waits for
+ *		yield			let go of tables whose lock, or whose database's lock,
+ *						another process waits for
  *		wake_all		let all scans look again
  *		anything		is there a table at all?
  *		reset			nothing is held: the ABM begins or ends
@@ -207,11 +208,12 @@ yield_table(int table)
 /*
  * A process that waits for the lock of a table with active scans waits for
  * these, too: without the ABM it would only wait longer.  When none is left,
- * the table is let go of in any case.  A process that waits for a database
- * waits for the ABM alone, until it has the lock and looks for sessions.
+ * the table is let go of in any case.  A scan of the waiting process itself,
+ * an open cursor, counts as active until it is seen to be stalled.  One round
+ * asks for some of the tables only.
  */
 void
-cscan_holding_yield_waited_for(void)
+cscan_holding_yield_relations(void)
 {
 	static int	next = 0;
 	uint64		now = cscan_now();
@@ -220,16 +222,43 @@ cscan_holding_yield_waited_for(void)
 
 	for (int i = 0; i < cscan_max_tables && left > 0; i++)
 	{
+		int			table = next;
+
 		next = (next + 1) % cscan_max_tables;
-		if (!cscan_pool.spaces[next].used)
+		if (!cscan_pool.spaces[table].used)
 			continue;
-		left--;
+		if (cscan_tables[table].lock_state == CSCAN_TABLE_LOCKED &&
+			cscan_locks_relation_waited_for(table) && !has_active_scan(table, true, now))
+			yield_table(table);
 		if (cscan_now() >= until)
 			break;
-		if (cscan_tables[next].lock_state == CSCAN_TABLE_LOCKED &&
-			(cscan_locks_database_waited_for(next) ||
-			 (cscan_locks_waited_for(next) && !has_active_scan(next, true, now))))
-			yield_table(next);
+		left--;
+	}
+}
+
+/*
+ * A process that waits for a database waits for the ABM alone, until it has
+ * the lock and looks for sessions.  It gets it when the last table is let go
+ * of.  Tables of one database mostly come together, so it is asked for only
+ * where it changes.
+ */
+void
+cscan_holding_yield_databases(void)
+{
+	Oid			dbid = InvalidOid;
+	bool		waited_for = false;
+
+	for (int i = 0; i < cscan_max_tables; i++)
+	{
+		if (!cscan_pool.spaces[i].used || cscan_tables[i].lock_state != CSCAN_TABLE_LOCKED)
+			continue;
+		if (cscan_tables[i].dbid != dbid)
+		{
+			dbid = cscan_tables[i].dbid;
+			waited_for = cscan_locks_database_waited_for(i);
+		}
+		if (waited_for)
+			yield_table(i);
 	}
 }
 

@@ -38,7 +38,9 @@ cscan_locks_init(void)
 
 /*
  * Take both locks.  False, with neither, if one cannot be had at once or the
- * lock table is full.
+ * lock table is full.  A process that has a lock gets it again although others
+ * wait for it.  Tables of a database that is waited for would come back as
+ * fast as they go.
  */
 bool
 cscan_locks_take(int table, Oid dbid, Oid relid)
@@ -51,7 +53,8 @@ cscan_locks_take(int table, Oid dbid, Oid relid)
 
 	if (!cscan_try_session_lock(&l->database, AccessShareLock))
 		return false;
-	if (!cscan_try_session_lock(&l->relation, AccessShareLock))
+	if (LockHasWaiters(&l->database, AccessShareLock, true) ||
+		!cscan_try_session_lock(&l->relation, AccessShareLock))
 	{
 		LockRelease(&l->database, AccessShareLock, true);
 		return false;
@@ -74,7 +77,7 @@ cscan_locks_release(int table)
 
 /* Does any process wait for the table's lock, or for its database's? */
 bool
-cscan_locks_waited_for(int table)
+cscan_locks_relation_waited_for(int table)
 {
 	CScanTableLocks *l = &locks[table];
 

@@ -95,20 +95,20 @@ cscan_neighbours_find_stalled(uint64 now)
 }
 
 /*
- * Does any process wait for a lock on a table or a database, or for a buffer's
- * pin?  Asking each of the ABM's many locks and buffers takes long.
+ * Does any process wait for a lock on a table or on an object such as a
+ * database, or for a buffer's pin?  Asking each of the ABM's many locks and buffers takes long.
  */
 CScanWaiters
 cscan_neighbours_waiters(void)
 {
-	CScanWaiters waiters = {false, false};
+	CScanWaiters waiters = {0};
 
 	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
 	{
 		uint32		event = ((volatile PGPROC *) &ProcGlobal->allProcs[i])->wait_event_info;
 
-		waiters.lock |= event == (PG_WAIT_LOCK | LOCKTAG_RELATION) ||
-			event == (PG_WAIT_LOCK | LOCKTAG_OBJECT);
+		waiters.relation |= event == (PG_WAIT_LOCK | LOCKTAG_RELATION);
+		waiters.object |= event == (PG_WAIT_LOCK | LOCKTAG_OBJECT);
 		waiters.pin |= (event & WAIT_CLASS_MASK) == CSCAN_WAIT_CLASS_BUFFER;
 	}
 	return waiters;

@@ -64,13 +64,15 @@ let_go_of_waited_for(void)
 
 	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
 	{
+		int			slot = next;
+
 		next = (next + 1) % cscan_pool.state->limits.max_slots;
-		if (cscan_pool.slots[next].space == CSCAN_NONE)
+		if (cscan_pool.slots[slot].space == CSCAN_NONE)
 			continue;
+		if (cscan_loader_waited_for(slot))
+			cscan_loads_drop_slot(slot);
 		if (cscan_now() >= until)
 			break;
-		if (cscan_loader_waited_for(next))
-			cscan_loads_drop_slot(next);
 	}
 }
 
@@ -92,8 +94,10 @@ look_after_neighbours(void)
 	CScanWaiters waiters = cscan_neighbours_waiters();
 	Buffer		replay = cscan_neighbours_replay_buffer();
 
-	if (waiters.lock)
-		cscan_holding_yield_waited_for();
+	if (waiters.relation)
+		cscan_holding_yield_relations();
+	if (waiters.object)
+		cscan_holding_yield_databases();
 	if (replay != InvalidBuffer)
 		let_go_of(replay);
 	if (waiters.pin)

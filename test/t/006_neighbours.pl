@@ -403,6 +403,32 @@ make_table($node, 'x', 20000, 'gone');
 	is($neighbour->err, '', 'DROP DATABASE WITH (FORCE) among scans');
 	$_->result, $_->quit foreach @in;
 }
+
+# The ABM has the database's lock once for each table.  They all have to go, and none may come back, even if
+# that takes longer than a refused lock is waited for.  The database is a copy of files: nothing of it is in memory.
+sql($node, 'CREATE DATABASE model');
+CScanTest::prepare($node, 'model');
+sql($node, q(
+	CREATE TABLE p (i int, k int) PARTITION BY LIST (k);
+	DO $$ BEGIN FOR k IN 0..59 LOOP EXECUTE format('CREATE TABLE p_%s PARTITION OF p FOR VALUES IN (%s)', k, k); END LOOP; END $$;
+	INSERT INTO p SELECT i, i / 1000 FROM generate_series(0, 60 * 1000 - 1) i;
+	ANALYZE p), 'model');
+sql($node, 'CREATE DATABASE gone TEMPLATE model STRATEGY file_copy');
+sql($node, 'DROP DATABASE model');
+{
+	my $in = session($node, name => 'a scan of 60 partitions in a database that goes', db => 'gone');
+	$in->query('SET cscan.debug_small_scans = on');
+	$in->send(slow_query('p', 40, 0.02));
+	ok(poll($node, "SELECT count(*) > 60 FROM pg_locks WHERE pid = $abm"), 'a scan of 60 partitions is under way');
+	set_conf($node, 'cscan.debug_fault' => "'abm-unlock delay'");
+	$neighbour->query('DROP DATABASE gone WITH (FORCE)');
+	is($neighbour->err, '', 'DROP DATABASE WITH (FORCE) beside it');
+	$in->result;
+	like($in->err, qr/terminating connection/, 'it did not wait for the scan to end');
+	sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+	$node->reload;
+	$in->quit;
+}
 sql($node, 'CREATE DATABASE gone');
 make_table($node, 'x', 20000, 'gone');
 is(sql($node, 'SELECT count(*) FROM x', 'gone'), '20000', 'a query in a database');
