@@ -101,6 +101,9 @@ cscan_read_ahead(CScanState *node, CScanRange rest, bool forward)
 		cscan_read_ahead_end(node);
 	if (!ahead->begun)
 	{
+		/* Many a scan that may stop early stops on its first page. */
+		if (forward && rest.first == node->span.first && rest.first < node->head)
+			return NULL;
 		begin(node, rest, forward);
 		ahead->stream = begin_stream(node);
 	}
