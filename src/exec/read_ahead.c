@@ -83,7 +83,7 @@ begin_stream(CScanState *node)
 
 	if (node->kind != CSCAN_BITMAP)
 		flags |= READ_STREAM_SEQUENTIAL;
-	if (node->ahead.rest.first >= node->head)
+	if (node->ahead.forward && node->ahead.rest.first >= node->head)
 		flags |= READ_STREAM_FULL;
 	stream = read_stream_begin_relation(flags, ((HeapScanDesc) node->scan)->rs_strategy,
 										node->css.ss.ss_currentRelation, MAIN_FORKNUM,
