@@ -52,8 +52,14 @@ foreach my $end ('CLOSE c', 'ROLLBACK', 'COMMIT', 'ROLLBACK TO a', 'MOVE BACKWAR
 {
 	cold();
 	$s->query('BEGIN; SAVEPOINT a; DECLARE c SCROLL CURSOR FOR SELECT i FROM t; MOVE 300 FROM c');
-	my $pins = pins('t');
-	ok($streams ? $pins > 1 : $pins == 1, "$end: so many pages are pinned in the middle: $pins");
+	my @pins = pins('t');
+	# How far the stream is ahead depends on where it is.
+	while ($pins[-1] == 1 && @pins < 20)
+	{
+		$s->query('MOVE 17 FROM c');
+		push @pins, pins('t');
+	}
+	ok($streams ? $pins[-1] > 1 : $pins[-1] == 1, "$end: so many pages are pinned in the middle: @pins");
 	$s->query("SET client_min_messages = warning; $end");
 	is($s->err, '', "$end: without a warning");
 	is(pins('t'), '0', "$end: then none is") if $end ne 'FETCH ABSOLUTE 1 FROM c; CLOSE c';
