@@ -199,6 +199,8 @@ cscan_chunks_begin(CScanState *node)
 		if (any && node->reg == NULL && !node->plain)
 		{
 			set_all(node);
+
+			/* What reads better alone is in memory, or has no stream. */
 			node->self_read = !node->better_alone;
 		}
 	}

@@ -142,9 +142,9 @@ cscan_read_ahead(CScanState *node, CScanRange rest, bool forward)
 		(void) choose_block(node);
 
 	/*
-	 * Give advice for each page, as PostgreSQL does.  Where the kernel finds
-	 * out by itself that some pages follow one another, it reads ahead of them
-	 * much that the bitmap does not have.
+	 * Advise on each page, as PostgreSQL does, on consecutive ones, too.  If
+	 * the kernel finds out by itself that they follow each other, it reads far
+	 * ahead of them, over pages that the bitmap does not have.
 	 */
 	distance = get_tablespace_io_concurrency(rel->rd_rel->reltablespace);
 	while (ahead->advised < distance && (block = choose_block(node)) != InvalidBlockNumber)

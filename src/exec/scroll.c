@@ -99,7 +99,7 @@ get_page(CScanState *node, CScanRange entry, bool forward)
 	CScanScroll *scroll = node->scroll;
 	ReadStream *stream = NULL;
 
-	/* Only another chunk may be in memory again. */
+	/* What comes now was handed out before, and may be gone from memory. */
 	if (!forward)
 		node->self_read = true;
 	if (forward)
@@ -198,6 +198,8 @@ cscan_scroll_rewind(CScanState *node)
 		table_rescan(node->scan, NULL);
 	else
 		cscan_heap_page_release(node);
+
+	/* The chunks that come again may be gone from memory. */
 	node->self_read = true;
 	node->scroll->entry = -1;
 	node->scroll->on_page = false;

@@ -14,9 +14,9 @@
  * tid_range.c have what is particular to scans that read only a part of the
  * table, and columns.c has the rows of scans over row groups.
  *
- * Invariant: the node has nothing pinned while it waits for a chunk.  It has
- * one page of a chunk from the ABM pinned, and of a chunk that it reads itself
- * those as well that it has read ahead.
+ * Invariant: the node has nothing pinned while it waits for a chunk.  Else it
+ * has one page pinned and, in a chunk that it reads itself, those pages that it
+ * has read ahead.
  *
  *-------------------------------------------------------------------------
  */
