@@ -52,6 +52,9 @@
 #else
 #include "storage/relfilenode.h"
 #endif
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#endif
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
@@ -60,9 +63,17 @@
 #include "storage/aio_subsys.h"
 #endif
 
-/* 17: several blocks in one read; 18: the reads are asynchronous */
+/*
+ * 17: several blocks in one read, and streams of such reads; 18: the reads are
+ * asynchronous, and may be submitted in batches
+ */
 #define CSCAN_HAVE_VECTORED_IO		(PG_VERSION_NUM >= 170000)
 #define CSCAN_HAVE_AIO				(PG_VERSION_NUM >= 180000)
+#if !CSCAN_HAVE_VECTORED_IO
+typedef struct ReadStream ReadStream;
+#elif !CSCAN_HAVE_AIO
+#define READ_STREAM_USE_BATCHING	0
+#endif
 
 /* 16: RelFileNode became RelFileLocator, its fields lost the "Node" */
 #if PG_VERSION_NUM < 160000
@@ -158,24 +169,45 @@ cscan_guc_malloc(size_t size)
 #define CSCAN_HAVE_SCAN_EXTENDED	(PG_VERSION_NUM >= 180000)
 
 /*
+ * Pin a page in the place of the last one.  If there is a stream, that must be
+ * its next page.
+ */
+static inline void
+cscan_heap_pin_page(HeapScanDesc scan, BlockNumber block, ReadStream *stream)
+{
+	if (BufferIsValid(scan->rs_cbuf))
+		ReleaseBuffer(scan->rs_cbuf);
+	scan->rs_cbuf = InvalidBuffer;
+	CHECK_FOR_INTERRUPTS();
+	scan->rs_cblock = block;
+#if PG_VERSION_NUM >= 170000
+	if (stream)
+	{
+		scan->rs_cbuf = read_stream_next_buffer(stream, NULL);
+		if (!BufferIsValid(scan->rs_cbuf) || BufferGetBlockNumber(scan->rs_cbuf) != block)
+			elog(ERROR, "block %u of table \"%s\" is not the next one of its read stream", block,
+				 RelationGetRelationName(scan->rs_base.rs_rd));
+		return;
+	}
+#else
+	(void) stream;
+#endif
+	scan->rs_cbuf = ReadBufferExtended(scan->rs_base.rs_rd, MAIN_FORKNUM, block,
+									   RBM_NORMAL, scan->rs_strategy);
+}
+
+/*
  * Bring the visible tuples of a page into the scan descriptor, as a heap
  * scan does in page-at-a-time mode.
  */
 static inline void
-cscan_heap_get_page(HeapScanDesc scan, BlockNumber block)
+cscan_heap_get_page(HeapScanDesc scan, BlockNumber block, ReadStream *stream)
 {
 #if PG_VERSION_NUM < 170000
+	(void) stream;
 	heapgetpage(&scan->rs_base, block);
 #else
-	if (BufferIsValid(scan->rs_cbuf))
-	{
-		ReleaseBuffer(scan->rs_cbuf);
-		scan->rs_cbuf = InvalidBuffer;
-	}
-	CHECK_FOR_INTERRUPTS();
-	scan->rs_cbuf = ReadBufferExtended(scan->rs_base.rs_rd, MAIN_FORKNUM, block,
-									   RBM_NORMAL, scan->rs_strategy);
-	scan->rs_cblock = block;
+	cscan_heap_pin_page(scan, block, stream);
 	heap_prepare_pagescan(&scan->rs_base);
 #endif
 }

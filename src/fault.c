@@ -38,6 +38,7 @@ static const char *const places[] = {
 	[CSCAN_FAULT_ASLEEP] = "asleep",
 	[CSCAN_FAULT_CHUNK] = "chunk",
 	[CSCAN_FAULT_PAGE] = "page",
+	[CSCAN_FAULT_AHEAD] = "ahead",
 	[CSCAN_FAULT_RESCAN] = "rescan",
 	[CSCAN_FAULT_LEAVE] = "leave",
 	[CSCAN_FAULT_LEFT] = "left",

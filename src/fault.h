@@ -40,6 +40,7 @@ typedef enum CScanFaultPlace
 	CSCAN_FAULT_ASLEEP,			/* it is about to sleep until a chunk comes */
 	CSCAN_FAULT_CHUNK,			/* it has got a chunk */
 	CSCAN_FAULT_PAGE,			/* it has a page pinned */
+	CSCAN_FAULT_AHEAD,			/* it chooses a page to read ahead */
 	CSCAN_FAULT_RESCAN,			/* it begins again */
 	CSCAN_FAULT_LEAVE,			/* before it leaves */
 	CSCAN_FAULT_LEFT,			/* it has left, and waits for the ABM */

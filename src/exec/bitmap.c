@@ -18,7 +18,6 @@
 #include "storage/bufpage.h"
 #include "storage/predicate.h"
 #include "utils/memutils.h"
-#include "utils/spccache.h"
 
 #include "exec/exec.h"
 #include "fault.h"
@@ -102,71 +101,18 @@ find_all(HeapScanDesc heap)
  * descriptor.
  */
 void
-cscan_bitmap_get_page(CScanState *node, BlockNumber block)
+cscan_bitmap_get_page(CScanState *node, BlockNumber block, ReadStream *stream)
 {
 	HeapScanDesc heap = (HeapScanDesc) node->scan;
 	const CScanPage *page = &node->pages->entries[node->entry];
 
-	CHECK_FOR_INTERRUPTS();
-	if (BufferIsValid(heap->rs_cbuf))
-		ReleaseBuffer(heap->rs_cbuf);
-	heap->rs_cbuf = InvalidBuffer;
-	heap->rs_cbuf = ReadBufferExtended(heap->rs_base.rs_rd, MAIN_FORKNUM, block,
-									   RBM_NORMAL, heap->rs_strategy);
-	heap->rs_cblock = block;
+	cscan_heap_pin_page(heap, block, stream);
 	cscan_prune(heap, heap->rs_cbuf);
 
 	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_SHARE);
 	heap->rs_ntuples = page->nbytes > 0 ? find_listed(heap, node->pages, page) : find_all(heap);
 	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_UNLOCK);
 	node->recheck_page = page->recheck;
-}
-
-/*
- * Get the next block of the current chunk that is in the bitmap.  node->entry
- * is its entry.
- */
-bool
-cscan_bitmap_next_block(CScanState *node, BlockNumber *block)
-{
-	for (; node->entry < node->pages->nentries; node->entry++)
-	{
-		const CScanPage *page = &node->pages->entries[node->entry];
-
-		if (node->next_block < page->block)
-			node->next_block = page->block;
-		if (node->next_block >= node->end_block)
-			return false;
-		if (node->next_block < page->block + page->nblocks)
-		{
-			*block = node->next_block++;
-			return true;
-		}
-	}
-	return false;
-}
-
-/*
- * The scan reads this chunk itself: announce the next pages to the kernel, as
- * far as effective_io_concurrency allows.  The kernel reads ahead of
- * consecutive pages without advice.
- */
-void
-cscan_bitmap_prefetch(CScanState *node)
-{
-	Relation	rel = node->css.ss.ss_currentRelation;
-	const CScanPages *pages = node->pages;
-	uint32		distance = get_tablespace_io_concurrency(rel->rd_rel->reltablespace);
-
-	node->prefetched = Max(node->prefetched, node->entry + 1);
-	for (; node->prefetched < pages->nentries && node->prefetched <= node->entry + distance &&
-		 pages->entries[node->prefetched].block < node->end_block; node->prefetched++)
-	{
-		const CScanPage *page = &pages->entries[node->prefetched];
-
-		if (page->block > page[-1].block + page[-1].nblocks)
-			(void) PrefetchBuffer(rel, MAIN_FORKNUM, page->block);
-	}
 }
 
 /* Does the tuple meet the index conditions? */

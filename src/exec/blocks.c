@@ -6,6 +6,7 @@
  *		find			the ranges of blocks: the whole table, the pages of a bitmap,
  *						or a range of TIDs
  *		head			where the head of a scan that may stop early ends
+ *		lockable		can the ABM lock the table?
  *		register		announce the ranges behind the head
  *		register_rest	announce what is left of them anew
  *		leave			give the registration back
@@ -23,6 +24,7 @@
 
 #include "access/tableam.h"
 #include "nodes/bitmapset.h"
+#include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 
@@ -137,6 +139,17 @@ cscan_blocks_may_register(const CScanState *node)
 	return node->enabled && synchronize_seqscans;
 }
 
+/*
+ * The ABM gets no lock on a table that this transaction has locked for itself,
+ * as one that it has made or truncated.  Nor does another scan: there is nobody
+ * to share with.
+ */
+bool
+cscan_blocks_lockable(const CScanState *node)
+{
+	return !CheckRelationLockedByMe(node->css.ss.ss_currentRelation, AccessExclusiveLock, false);
+}
+
 /* Register the ranges, if possible. */
 void
 cscan_blocks_register(CScanState *node, bool joinable)
@@ -151,7 +164,8 @@ cscan_blocks_register(CScanState *node, bool joinable)
 	if (node->kind == CSCAN_COLUMNS)
 		return;
 
-	if (node->reg == NULL && cscan_blocks_may_register(node) && node->nranges > 0)
+	if (node->reg == NULL && cscan_blocks_may_register(node) && cscan_blocks_lockable(node) &&
+		node->nranges > 0)
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
 											node->policy, joinable);
 	if (node->reg)

@@ -30,13 +30,23 @@
 
 /* Read the wanted ones of these blocks next. */
 static void
-read_blocks(CScanState *node, BlockNumber first, BlockNumber end)
+read_blocks(CScanState *node, BlockNumber first, BlockNumber end, bool self_read)
 {
+	cscan_read_ahead_end(node);
 	node->next_block = first;
 	node->end_block = Min(end, node->span.end);
-	node->self_read = (node->reg == NULL);
+	node->self_read = self_read;
 	if (node->pages)
-		node->entry = node->prefetched = cscan_pages_find(node->pages, first);
+		node->entry = cscan_pages_find(node->pages, first);
+}
+
+/* The same of the first blocks of a scan that may stop early. */
+static void
+read_head(CScanState *node)
+{
+	read_blocks(node, node->span.first, node->head, true);
+	node->counts.chunks++;
+	node->counts.self++;
 }
 
 /* Note that a chunk is taken.  False if it was taken before. */
@@ -73,8 +83,7 @@ cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery ho
 
 	/* The head has been read already. */
 	read_blocks(node, Max(portion->blocks.first, Max(node->head, node->span.first)),
-				portion->blocks.end);
-	node->self_read = (how == CSCAN_SELF_READ);
+				portion->blocks.end, how == CSCAN_SELF_READ);
 	node->counts.resident += (how == CSCAN_RESIDENT);
 	node->counts.loaded += (how == CSCAN_LOADED);
 	node->counts.self += (how == CSCAN_SELF_READ);
@@ -93,6 +102,7 @@ set_all(CScanState *node)
 void
 cscan_chunks_reset(CScanState *node)
 {
+	cscan_read_ahead_end(node);
 	if (node->scan)
 	{
 		ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
@@ -114,15 +124,12 @@ cscan_chunks_reset(CScanState *node)
  * blocks before anything is registered.
  */
 static bool
-read_head(CScanState *node)
+begin_head(CScanState *node)
 {
 	if (!node->first_rows || node->head > 0 || node->nranges == 0)
 		return false;
 	node->head = cscan_blocks_head(node);
-	read_blocks(node, node->span.first, node->head);
-	node->self_read = true;
-	node->counts.chunks++;
-	node->counts.self++;
+	read_head(node);
 	return true;
 }
 
@@ -190,7 +197,12 @@ cscan_chunks_begin(CScanState *node)
 		node->plain = (node->reg == NULL && node->kind != CSCAN_BITMAP && node->kind != CSCAN_COLUMNS &&
 					   !node->better_alone);
 		if (any && node->reg == NULL && !node->plain)
+		{
 			set_all(node);
+
+			/* What reads better alone is in memory, or has no stream. */
+			node->self_read = !node->better_alone;
+		}
 	}
 }
 
@@ -242,15 +254,12 @@ cscan_chunks_next(CScanState *node)
 
 	if (node->parallel && cscan_parallel_take_head(node))
 	{
-		read_blocks(node, node->span.first, node->head);
-		node->self_read = true;
-		node->counts.chunks++;
-		node->counts.self++;
+		read_head(node);
 		return true;
 	}
 	if (!node->begun)
 	{
-		if (read_head(node))
+		if (begin_head(node))
 			return true;
 		if (!begin_chunks(node))
 			return false;

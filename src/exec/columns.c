@@ -319,7 +319,7 @@ next_rows(CScanState *node)
 		}
 		if (next_heap_block(c, &block))
 		{
-			cscan_heap_get_page(heap, block);
+			cscan_heap_get_page(heap, block, NULL);
 			CSCAN_FAULT(CSCAN_FAULT_PAGE);
 			heap->rs_cindex = 0;
 			if (heap->rs_ntuples > 0)
@@ -329,7 +329,7 @@ next_rows(CScanState *node)
 		/* Nothing stays pinned while waiting. */
 		ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
 		ExecClearTuple(c->heap_slot);
-		cscan_heap_page_release(heap);
+		cscan_heap_page_release(node);
 		if (node->next_block < node->end_block)
 			begin_group(node);
 		else if (!cscan_chunks_next(node))

@@ -13,6 +13,7 @@
  *		chunks.c		which chunk is next
  *		parallel.c		what the processes of a parallel scan share
  *		blocks.c		which blocks are to be read, and the registration for them
+ *		read_ahead.c	the coming pages of a chunk that the scan reads itself
  *		bitmap.c		the pages and tuples of a bitmap
  *		tid_range.c		ranges of TIDs
  *		pages.c			a bitmap's pages, in arrays
@@ -92,6 +93,18 @@ typedef struct CScanCounts
 
 #define CSCAN_NCOUNTS	((int) (sizeof(CScanCounts) / sizeof(uint64)))
 
+/* How far a chunk has been read ahead, see read_ahead.c. */
+typedef struct CScanAhead
+{
+	bool		begun;
+	bool		forward;
+	CScanRange	rest;			/* blocks of the chunk that are left */
+	uint32		entry;			/* entry in pages, for rest.first or before */
+	ReadStream *stream;			/* from 17 on; NULL: not begun */
+	int			advised;		/* up to 16: pages that have had advice and
+								 * have not been read yet */
+} CScanAhead;
+
 typedef struct CScanState
 {
 	CustomScanState css;
@@ -139,7 +152,7 @@ typedef struct CScanState
 	BlockNumber end_block;
 	uint32		entry;			/* entry in pages, for next_block or before */
 	bool		self_read;		/* the chunk is not known to be in memory */
-	uint32		prefetched;		/* entries before this one need no advice */
+	CScanAhead	ahead;
 	bool		recheck_page;	/* check the index condition of its tuples */
 
 	CScanScroll *scroll;		/* of a scan that may go backward; else NULL */
@@ -229,6 +242,7 @@ extern void cscan_parallel_collect(CScanState *node);
 extern void cscan_blocks_find(CScanState *node);
 extern bool cscan_blocks_may_register(const CScanState *node);
 extern BlockNumber cscan_blocks_head(const CScanState *node);
+extern bool cscan_blocks_lockable(const CScanState *node);
 extern void cscan_blocks_leave(CScanState *node);
 extern CScanTarget cscan_blocks_target(CScanState *node);
 extern void cscan_blocks_register(CScanState *node, bool joinable);
@@ -236,11 +250,19 @@ extern void cscan_blocks_keep_rest(CScanState *node);
 extern bool cscan_blocks_same_chunks(const CScanState *node, const CScanTarget *target);
 extern void cscan_blocks_register_rest(CScanState *node);
 
+/*
+ * read_ahead.c
+ *
+ * The scan is about to pin a page, and then goes on through the rest of a
+ * chunk.  That page is the first of the rest or, backward, the last.  Returns
+ * the stream that has it next, or NULL if it is to be read without a stream.
+ */
+extern ReadStream *cscan_read_ahead(CScanState *node, CScanRange rest, bool forward);
+extern void cscan_read_ahead_end(CScanState *node);
+
 /* bitmap.c */
 extern void cscan_bitmap_resolve(CScanState *node);
-extern bool cscan_bitmap_next_block(CScanState *node, BlockNumber *block);
-extern void cscan_bitmap_get_page(CScanState *node, BlockNumber block);
-extern void cscan_bitmap_prefetch(CScanState *node);
+extern void cscan_bitmap_get_page(CScanState *node, BlockNumber block, ReadStream *stream);
 extern bool cscan_bitmap_recheck(CScanState *node, TupleTableSlot *slot);
 
 /* tid_range.c */

@@ -19,7 +19,7 @@
  *		rest, leave		the Append begins again, or ends
  *
  * Members are the CScans that the planner has marked (rewrite.c), except those
- * that read almost nothing.  If the family cannot be registered as a whole,
+ * that read almost nothing or that the ABM cannot lock.  If the family cannot be registered as a whole,
  * its CScans run on their own, one after the other.
  *
  * A pass, with the flags that are set:
@@ -150,7 +150,8 @@ find_members(CScanFamily *family, const Bitmapset *valid)
 }
 
 /*
- * Find what each member is to read, and drop members that read almost nothing.
+ * Find what each member is to read.  Drop members that read almost nothing, and
+ * those that the ABM cannot lock.
  * All bitmaps exist at the same time, where PostgreSQL's own scans would have
  * one after the other.  So the pages of all members together get the memory of
  * one hash table.
@@ -175,7 +176,7 @@ find_targets(CScanFamily *family)
 			room -= Min(room, member->pages->size);
 		for (uint32 r = 0; r < member->nranges; r++)
 			blocks += member->ranges[r].end - member->ranges[r].first;
-		if (blocks <= (cscan_debug_small_scans ? 0 : SMALL_MEMBER))
+		if (blocks <= (cscan_debug_small_scans ? 0 : SMALL_MEMBER) || !cscan_blocks_lockable(member))
 			continue;
 		targets[n] = cscan_blocks_target(member);
 		family->by_relid[n++] = member;

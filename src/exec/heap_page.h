@@ -30,9 +30,9 @@ cscan_heap_page_taken(CScanState *node)
  * those of the last one.
  */
 static inline void
-cscan_heap_page_get(CScanState *node, BlockNumber block)
+cscan_heap_page_get(CScanState *node, BlockNumber block, ReadStream *stream)
 {
-	cscan_heap_get_page((HeapScanDesc) node->scan, block);
+	cscan_heap_get_page((HeapScanDesc) node->scan, block, stream);
 	if (node->kind == CSCAN_TID_RANGE)
 		cscan_tid_range_trim(node);
 	cscan_heap_page_taken(node);
@@ -53,10 +53,13 @@ cscan_heap_page_next(HeapScanDesc heap, TupleTableSlot *slot)
 	return ExecStoreBufferHeapTuple(tuple, slot, heap->rs_cbuf);
 }
 
-/* Give back the page, if there is one. */
+/* Give back the page, if there is one, and those that were read ahead. */
 static inline void
-cscan_heap_page_release(HeapScanDesc heap)
+cscan_heap_page_release(CScanState *node)
 {
+	HeapScanDesc heap = (HeapScanDesc) node->scan;
+
+	cscan_read_ahead_end(node);
 	if (BufferIsValid(heap->rs_cbuf))
 	{
 		ReleaseBuffer(heap->rs_cbuf);

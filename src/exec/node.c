@@ -130,6 +130,7 @@ leave(CScanState *node, bool for_good)
 		else
 			cscan_registry_rest(node->reg);
 	}
+	cscan_read_ahead_end(node);
 	if (node->scroll)
 		cscan_scroll_forget(node->scroll);
 	if (node->columns)

@@ -140,6 +140,22 @@ cscan_pages_find(const CScanPages *pages, BlockNumber block)
 	return low;
 }
 
+BlockNumber
+cscan_pages_next(const CScanPages *pages, uint32 *entry, BlockNumber next, BlockNumber end)
+{
+	for (; *entry < pages->nentries; (*entry)++)
+	{
+		const CScanPage *page = &pages->entries[*entry];
+		BlockNumber block = Max(next, page->block);
+
+		if (block >= end)
+			break;
+		if (block < page->block + page->nblocks)
+			return block;
+	}
+	return InvalidBlockNumber;
+}
+
 int
 cscan_pages_offsets(const CScanPages *pages, const CScanPage *page, OffsetNumber *offsets)
 {

@@ -65,6 +65,14 @@ extern CScanRange *cscan_pages_ranges(const CScanPages *pages, uint32 *nranges);
 /* Returns the first entry that does not end before a block, or nentries. */
 extern uint32 cscan_pages_find(const CScanPages *pages, BlockNumber block);
 
+/*
+ * Returns the first block of the pages from "next" on and before "end", or
+ * InvalidBlockNumber.  *entry, which must not be behind that block's entry,
+ * becomes it.
+ */
+extern BlockNumber cscan_pages_next(const CScanPages *pages, uint32 *entry, BlockNumber next,
+									BlockNumber end);
+
 /* Get the numbers of an entry's line pointers, in order.  Returns how many. */
 extern int	cscan_pages_offsets(const CScanPages *pages, const CScanPage *page,
 								OffsetNumber *offsets);

@@ -11,7 +11,7 @@
  * over these in their order, and forward again.  Only behind the last of them
  * does it ask for another chunk.  So a row keeps its place for as long as the
  * cursor is open, as in PostgreSQL's scans.  Blocks that come again are read by
- * the scan itself: they were handed out before.
+ * the scan itself, in either direction: they were handed out before.
  *
  * Invariant: the scan is before all entries, within one, or behind all.  Within
  * one it is on a page, at one of its tuples or beside them.
@@ -81,7 +81,7 @@ take_chunk(CScanState *node)
 
 		/* Nothing stays pinned while waiting. */
 		ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
-		cscan_heap_page_release((HeapScanDesc) node->scan);
+		cscan_heap_page_release(node);
 		if (!cscan_chunks_next(node))
 		{
 			node->finished = true;
@@ -90,6 +90,26 @@ take_chunk(CScanState *node)
 	}
 	add_entry(node);
 	return true;
+}
+
+/* Get the page at scroll->block, one of the entry's blocks. */
+static void
+get_page(CScanState *node, CScanRange entry, bool forward)
+{
+	CScanScroll *scroll = node->scroll;
+	ReadStream *stream = NULL;
+
+	/* What comes now was handed out before, and may be gone from memory. */
+	if (!forward)
+		node->self_read = true;
+	if (forward)
+		entry.first = scroll->block;
+	else
+		entry.end = scroll->block + 1;
+	if (node->self_read)
+		stream = cscan_read_ahead(node, entry, forward);
+	cscan_heap_page_get(node, scroll->block, stream);
+	scroll->on_page = true;
 }
 
 /* Go on to the next page.  False at the end, or at the beginning. */
@@ -114,12 +134,12 @@ next_page(CScanState *node, bool forward)
 			}
 			if (more)
 			{
-				cscan_heap_page_get(node, scroll->block);
-				scroll->on_page = true;
+				get_page(node, range, forward);
 				return true;
 			}
 		}
 		scroll->on_page = false;
+		cscan_read_ahead_end(node);
 		if (forward)
 		{
 			if (scroll->entry < scroll->nentries)
@@ -160,7 +180,7 @@ cscan_scroll_next(CScanState *node, ScanDirection direction)
 		if (!next_page(node, forward))
 		{
 			ExecClearTuple(slot);
-			cscan_heap_page_release(heap);
+			cscan_heap_page_release(node);
 			return slot;
 		}
 		scroll->line = forward ? -1 : (int) heap->rs_ntuples;
@@ -177,7 +197,10 @@ cscan_scroll_rewind(CScanState *node)
 	else if (node->plain)
 		table_rescan(node->scan, NULL);
 	else
-		cscan_heap_page_release((HeapScanDesc) node->scan);
+		cscan_heap_page_release(node);
+
+	/* The chunks that come again may be gone from memory. */
+	node->self_read = true;
 	node->scroll->entry = -1;
 	node->scroll->on_page = false;
 }

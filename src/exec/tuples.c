@@ -9,12 +9,14 @@
  * The page loop is a heap scan's own, page at a time.  Only the order of the
  * pages differs, and that comes from chunks.c.  The node reads every page
  * itself through the buffer manager, so the ABM's pins only decide whether
- * that is a hit.  bitmap.c and tid_range.c have what is particular to scans
- * that read only a part of the table, and columns.c has the rows of scans over
- * row groups.
+ * that is a hit.  If the ABM has not loaded the chunk, read_ahead.c sees to it
+ * that the pages come as quickly as in PostgreSQL's own scan.  bitmap.c and
+ * tid_range.c have what is particular to scans that read only a part of the
+ * table, and columns.c has the rows of scans over row groups.
  *
- * Invariant: the node has at most one page pinned, and none while it waits for
- * a chunk.
+ * Invariant: the node has nothing pinned while it waits for a chunk.  Else it
+ * has one page pinned and, in a chunk that it reads itself, those pages that it
+ * has read ahead.
  *
  *-------------------------------------------------------------------------
  */
@@ -101,11 +103,12 @@ begin_heap_scan(CScanState *node)
 static inline bool
 next_block(CScanState *node, BlockNumber *block)
 {
+	*block = node->next_block;
 	if (node->kind == CSCAN_BITMAP)
-		return cscan_bitmap_next_block(node, block);
-	if (node->next_block >= node->end_block)
+		*block = cscan_pages_next(node->pages, &node->entry, node->next_block, node->end_block);
+	if (*block >= node->end_block)
 		return false;
-	*block = node->next_block++;
+	node->next_block = *block + 1;
 	return true;
 }
 
@@ -118,24 +121,26 @@ next_page(CScanState *node)
 
 	for (;;)
 	{
+		ReadStream *stream = NULL;
+
 		if (!next_block(node, &block))
 		{
 			/* Nothing stays pinned while waiting. */
 			ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
-			cscan_heap_page_release(heap);
+			cscan_heap_page_release(node);
 			if (!(node->by_family ? cscan_family_next(node) : cscan_chunks_next(node)))
 				return false;
 			continue;
 		}
+		if (node->self_read)
+			stream = cscan_read_ahead(node, (CScanRange) {block, node->end_block}, true);
 		if (node->kind == CSCAN_BITMAP)
 		{
-			if (node->self_read)
-				cscan_bitmap_prefetch(node);
-			cscan_bitmap_get_page(node, block);
+			cscan_bitmap_get_page(node, block, stream);
 			cscan_heap_page_taken(node);
 		}
 		else
-			cscan_heap_page_get(node, block);
+			cscan_heap_page_get(node, block, stream);
 		heap->rs_cindex = 0;
 		if (heap->rs_ntuples > 0)
 			return true;

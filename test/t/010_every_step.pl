@@ -42,6 +42,8 @@ like(sql_fails($node, q(SET ROLE somebody; SET cscan.debug_fault = 'chunk kill')
 my $bitmap = 'SELECT count(*), sum(i) FROM t WHERE k BETWEEN 0 AND 99';
 my $rescan = "SELECT sum(n), sum(s) FROM (VALUES (0), (0), (0)) x (x), LATERAL (SELECT count(*) n, sum(i) s FROM t WHERE i > x + 0) y";
 my $only_bitmaps = 'SET cscan.page_cost = 0; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off';
+# A setting that is turned off only after planning keeps the scan from being registered: it reads ahead by itself.
+my $unregistered = "SET plan_cache_mode = force_generic_plan; PREPARE bitmap AS $bitmap; EXPLAIN EXECUTE bitmap; SET synchronize_seqscans = off";
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
   . 'SET max_parallel_workers_per_gather = 2';
 my %steps = (
@@ -50,6 +52,9 @@ my %steps = (
 	rescan => [ 'rescan', 'SET enable_memoize = off', $rescan ],
 	worker => [ 'join', "$parallel; SET parallel_leader_participation = off", $whole ],
 	'worker at its first chunk' => [ 'chunk', "$parallel; SET parallel_leader_participation = off", $whole ],
+	'head of a scan that may stop early' => [ 'page', '', 'SELECT count(*), sum(i) FROM (SELECT i FROM t LIMIT 1000000) x', 5 ],
+	'page read ahead' => [ 'ahead', "$only_bitmaps; $unregistered", 'EXECUTE bitmap', 300 ],
+	'page of a bitmap read ahead of others' => [ 'page', "$only_bitmaps; $unregistered", 'EXECUTE bitmap', 300 ],
 	'worker in the middle of a bitmap scan' => [ 'page', "$parallel; $only_bitmaps; SET parallel_leader_participation = off", $bitmap, 300 ],
 	'leader that makes a bitmap' => [ 'bitmap', "$parallel; $only_bitmaps", $bitmap ]);
 
