@@ -19,8 +19,8 @@
  *		rest, leave		the Append begins again, or ends
  *
  * Members are the CScans that the planner has marked (rewrite.c), except those
- * that read almost nothing or that the ABM cannot lock.  If the family cannot be registered as a whole,
- * its CScans run on their own, one after the other.
+ * that read almost nothing or that the ABM cannot lock.  If the family cannot
+ * be registered as a whole, its CScans run on their own, one after the other.
  *
  * A pass, with the flags that are set:
  *
@@ -152,6 +152,7 @@ find_members(CScanFamily *family, const Bitmapset *valid)
 /*
  * Find what each member is to read.  Drop members that read almost nothing, and
  * those that the ABM cannot lock.
+ *
  * All bitmaps exist at the same time, where PostgreSQL's own scans would have
  * one after the other.  So the pages of all members together get the memory of
  * one hash table.
