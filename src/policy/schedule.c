@@ -14,7 +14,10 @@
  *		the same: what starved scans of either want);
  *	 3. if the scan waits, has nothing available, and its policy overrides:
  *		any slot that is neither in use nor in flight.  Otherwise a pool smaller
- *		than the scans' needs would stop for ever.
+ *		than the scans' needs would stop for ever;
+ *	 4. if a victim is only unpinned: a slot in use, too.  Its readers have their
+ *		own pins, and mostly find the rest of the chunk where it was.  Otherwise
+ *		as many slow readers as there are slots would hold up all the others.
  *
  * A chunk that a sleeping scan is being woken for is never a victim.
  *
@@ -136,18 +139,18 @@ about_to_be_taken(const CScanPool *pool, int slot)
 }
 
 /*
- * Find slots that may go at all: not in flight, not in use, not keep_slot; and
- * held, if they must be.
+ * Find slots that may go at all: not in flight, not keep_slot; not in use, if
+ * they are spared; and held, if they must be.
  */
 static void
-find_candidates(CScanPool *pool, int keep_slot, bool held, uint64_t *candidates)
+find_candidates(CScanPool *pool, int keep_slot, bool spare_used, bool held, uint64_t *candidates)
 {
 	const uint64_t *taken = cscan_slot_set(pool, held ? CSCAN_SLOTS_HELD : CSCAN_SLOTS_TAKEN);
 	const uint64_t *in_flight = cscan_slot_set(pool, CSCAN_SLOTS_IN_FLIGHT);
 	const uint64_t *in_use = cscan_slot_set(pool, CSCAN_SLOTS_IN_USE);
 
 	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
-		candidates[w] = taken[w] & ~in_flight[w] & ~in_use[w];
+		candidates[w] = taken[w] & ~in_flight[w] & ~(spare_used ? in_use[w] : 0);
 	if (keep_slot != CSCAN_NONE)
 		cscan_set_remove(candidates, (uint32_t) keep_slot);
 }
@@ -179,13 +182,13 @@ choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 	bool		last_resort = pool->scans[scan].blocked &&
 		pool->scans[scan].available == 0;
 
-	for (int step = 1; step <= 3; step++)
+	for (int step = 1; step <= (held ? 4 : 3); step++)
 	{
 		int			victim;
 
-		if (step == 3 && !(last_resort && policy->traits.overrides))
+		if (step >= 3 && !(last_resort && policy->traits.overrides))
 			break;
-		find_candidates(pool, keep_slot, held, candidates);
+		find_candidates(pool, keep_slot, step <= 3, held, candidates);
 		if (step <= 2)
 			policy->exclude(pool, scan, candidates);
 		for (int p = 0; p < CSCAN_NPOLICIES && step == 1; p++)

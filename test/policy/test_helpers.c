@@ -123,6 +123,40 @@ test_unservable(CScanPolicyId policy)
 	pool_free(pool);
 }
 
+/* Readers of every slot hold up nobody, as long as only pins are to go. */
+static void
+test_all_in_use(CScanPolicyId policy, uint32_t room)
+{
+	CScanPool  *pool = pool_create(4, 8, 3);
+	int			table = table_add(pool, 1);
+	int			empty;
+	CScanAction act;
+
+	cscan_pool_set_limits(pool, 3, room);
+	for (uint32_t i = 0; i < 3; i++)
+	{
+		int			reader = scan_add(pool, table, policy, 20, 4 * i, 4 * i + 3, 0);
+
+		chunk_put(pool, 4 * i, 1 + i);
+		(void) use_as(pool, reader, CSCAN_NONE, 10 + i);
+	}
+	empty = scan_add(pool, table, policy, 20, 16, 19, 20);
+	act = decide(pool, 21);
+	is_int(act.kind, CSCAN_ACT_NOTHING, "%s: nobody waits, nothing goes", policy_label(policy));
+	(void) use_as(pool, empty, CSCAN_NONE, 22);
+	cscan_pool_decide(pool, 23, &act);
+	if (room > 3)
+	{
+		ok(act.kind == CSCAN_ACT_UNPIN && act.chunk == 0, "%s: the chunk handed out first is unpinned", policy_label(policy));
+		cscan_pool_decide(pool, 24, &act);
+		ok(act.kind == CSCAN_ACT_LOAD && act.chunk == 16, "%s: the scan gets its own", policy_label(policy));
+		is_int(pool->scans[0].in_use, cscan_pool_find(pool, 0), "%s: its reader goes on", policy_label(policy));
+	}
+	else
+		is_int(act.kind, CSCAN_ACT_NOTHING, "%s: without room nothing in use goes", policy_label(policy));
+	pool_free(pool);
+}
+
 static void
 test_blocked(void)
 {
@@ -248,6 +282,10 @@ test_helpers(void)
 	test_starved();
 	test_unservable(R);
 	test_unservable(CSCAN_POLICY_DEMAND);
+	test_all_in_use(R, 6);
+	test_all_in_use(R, 3);
+	test_all_in_use(CSCAN_POLICY_DEMAND, 6);
+	test_all_in_use(CSCAN_POLICY_NORMAL, 6);
 	test_blocked();
 	for (uint64_t seed = 1; seed <= 20; seed++)
 		test_at_random(seed);

@@ -838,8 +838,10 @@ manage(World *world)
 		if (act.kind == CSCAN_ACT_UNPIN)
 		{
 			trace(world, "unpin", act.slot, (int) act.chunk);
-			if (used[act.slot])
-				wrong(world, NULL, "a chunk was unpinned that is used or in flight");
+			if (cscan_pool_in_flight(world->pool, act.slot))
+				wrong(world, NULL, "a chunk was unpinned that is in flight");
+			if (used[act.slot] && world->pool->scans[act.scan].available > 0)
+				wrong(world, NULL, "a chunk in use was unpinned for a scan that has one");
 			continue;
 		}
 		trace(world, "load", act.scan, (int) act.chunk);

@@ -26,6 +26,8 @@
 
 #define SLOW_CPU	(4 * TEST_LOAD)
 
+#define READERS		8
+
 typedef enum Victim
 {
 	LONG,
@@ -155,10 +157,45 @@ share_of_long_scan(int policy, bool together)
 	plan_free(plan);
 }
 
+/*
+ * As many slow readers as the pool has slots, and a quick scan for which the
+ * disk has all its time.  There is room for two chunks of each.
+ */
+static void
+quick_among_slow_readers(int policy)
+{
+	uint32_t	first = READERS * 4;
+	SimConfig	config = test_config(first + CHUNKS, READERS, policy);
+	Plan	   *plan = plan_create();
+	Sim		   *sim;
+	SimResult	result;
+
+	config.room = 3 * config.budget;
+	for (int i = 0; i < READERS; i++)
+		test_query(plan, i, 0, 200 * TEST_LOAD, (uint32_t) i * 4, 4);
+	test_query(plan, READERS, 20 * TEST_LOAD, TEST_LOAD / 5, first, CHUNKS);
+	sim = sim_create(&config, plan);
+	while (sim_step(sim))
+		;
+	result = sim->results[READERS];
+	ok(sim->wrong[0] == '\0' && result.done && result.end - result.start < 2 * CHUNKS * TEST_LOAD,
+	   "%s: a quick scan goes on among as many slow readers as there are slots", policy_label(policy));
+	if (sim->wrong[0] != '\0')
+		note("%s", sim->wrong);
+	note("%.2f of the time that the disk takes, %llu loads, %llu chunks", (double) (result.end - result.start) / (CHUNKS * TEST_LOAD), (unsigned long long) sim->stats.loads, (unsigned long long) sim->stats.delivered);
+	sim_free(sim);
+	plan_free(plan);
+}
+
 void
 test_scenes(void)
 {
 	static const uint32_t pools[] = {8, 16, 64};
+
+	quick_among_slow_readers(CSCAN_POLICY_NORMAL);
+	quick_among_slow_readers(CSCAN_POLICY_ATTACH);
+	quick_among_slow_readers(CSCAN_POLICY_RELEVANCE);
+	quick_among_slow_readers(CSCAN_POLICY_DEMAND);
 
 	share_of_long_scan(CSCAN_POLICY_RELEVANCE, true);
 	share_of_long_scan(CSCAN_POLICY_RELEVANCE, false);

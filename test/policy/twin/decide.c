@@ -54,7 +54,7 @@ find_victim(const Twin *t, int scan, int stays, bool held)
 	bool		desperate = policy != MACHINE_ELEVATOR && t->scan[scan].blocked &&
 		t->sight[scan].available == 0;
 
-	for (int mind = 2; mind >= (desperate ? 0 : 1); mind--)
+	for (int mind = 2; mind >= (!desperate ? 1 : held ? -1 : 0); mind--)
 	{
 		int			victim = MACHINE_NONE;
 		uint64_t	victim_worth = 0;
@@ -65,7 +65,7 @@ find_victim(const Twin *t, int scan, int stays, bool held)
 			uint64_t	worth;
 
 			if (i == stays || !s->taken || s->in_flight || (held && !s->held) ||
-				twin_readers(t, i) > 0 || !may_go(t, scan, i, mind))
+				(mind >= 0 && twin_readers(t, i) > 0) || !may_go(t, scan, i, mind))
 				continue;
 			worth = twin_worth(t, policy, i);
 			if (victim != MACHINE_NONE &&
