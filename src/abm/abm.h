@@ -79,6 +79,7 @@ extern void cscan_page_cache_forget(void);
 /* recent.c */
 extern void cscan_recent_remember(RelFileLocator locator, BlockNumber end);
 extern void cscan_recent_recall(RelFileLocator locator, int table, const CScanSpace *space);
+extern void cscan_recent_look(void);
 
 /* locks.c */
 extern void cscan_locks_init(void);

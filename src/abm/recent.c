@@ -1,8 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * recent.c
- *		What is likely to be left in memory of a table that is scanned again
- *		after a while without scans.
+ *		What is likely to be in memory of the tables that are scanned.
+ *
+ *		remember	the loads of a table have ended for a while
+ *		recall		they begin again: with what is left?
+ *		look		while scans go on: what have others brought there?
  *
  * The blocks read last are likely to be left, in frames that nobody has taken
  * yet or in the page cache.  A scan that begins elsewhere makes them go: each
@@ -16,6 +19,12 @@
  * are enough.  The ABM asks for chunks from the last one back, at distances
  * that double, until one is gone.  Then it searches for the border between the
  * last two.
+ *
+ * While scans go on, others bring pages into shared buffers: index scans,
+ * writers, VACUUM.  And chunks that had to go are there in part until their
+ * frames are taken.  So in each round the ABM looks for a few blocks of some
+ * chunks.  Of chunks that are equally relevant, those of which most is there
+ * already are loaded first (Section 7.1).
  *
  * All of this is a guess.  A wrong one costs nothing but time.
  *
@@ -33,6 +42,10 @@
 
 /* Up to so many chunks of a table, each is looked for. */
 #define FEW_CHUNKS		16
+
+/* A round looks at so many chunks, and for so many blocks of each. */
+#define LOOK_CHUNKS		32
+#define LOOK_BLOCKS		8
 
 typedef struct CScanRecent
 {
@@ -138,4 +151,64 @@ cscan_recent_recall(RelFileLocator locator, int table, const CScanSpace *space)
 		recall_each(locator, space, nchunks);
 	else
 		recall_begin(locator, table, space, nchunks, entry->end);
+}
+
+/* Are most of a chunk's blocks in shared buffers, as far as a few show? */
+static bool
+most_is_there(RelFileLocator locator, CScanPlace place)
+{
+	uint32		nblocks = place.end - place.first;
+	uint32		n = Min(nblocks, LOOK_BLOCKS);
+	uint32		there = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		there += cscan_in_buffers(locator, place.first + (BlockNumber) ((uint64) nblocks * i / n));
+	return 2 * there > n;
+}
+
+/*
+ * Look at some of the chunks that are to be loaded, and tell the pool which are
+ * mostly in memory.  Only the ABM removes spaces, so they stay in between.
+ */
+void
+cscan_recent_look(void)
+{
+	static uint32 next = 0;
+	uint32		chunks[LOOK_CHUNKS];
+	CScanSpace	spaces[LOOK_CHUNKS];
+	bool		cached[LOOK_CHUNKS];
+	uint32		nchunks = 0;
+
+	if (cscan_pool.state->nactive == 0)
+		return;
+
+	cscan_lock();
+	while (nchunks < LOOK_CHUNKS)
+	{
+		uint32		chunk = cscan_pool_next_absent(&cscan_pool, next);
+
+		if (chunk == CSCAN_NO_CHUNK)
+		{
+			next = 0;
+			break;
+		}
+		next = chunk + 1;
+		chunks[nchunks] = chunk;
+		spaces[nchunks] = *cscan_pool_space_of(&cscan_pool, chunk);
+		cached[nchunks++] = cscan_set_has(cscan_pool.cached, chunk);
+	}
+	cscan_unlock();
+
+	for (uint32 i = 0; i < nchunks; i++)
+	{
+		RelFileLocator locator = cscan_tables[cscan_pool.space_of[chunks[i]]].locator;
+		bool		there = most_is_there(locator, cscan_space_place(&spaces[i], chunks[i])) ||
+			(cached[i] && is_there(locator, &spaces[i], chunks[i]));
+
+		if (there == cached[i])
+			continue;
+		cscan_lock();
+		cscan_pool_set_cached(&cscan_pool, chunks[i], there);
+		cscan_unlock();
+	}
 }

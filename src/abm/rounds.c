@@ -162,6 +162,7 @@ go_round(CScanRounds *last, uint64 now)
 		last->stalled = now;
 	}
 	look_for_hollow();
+	cscan_recent_look();
 	look_after_neighbours();
 	if (now >= last->report + REPORT_STATS_AFTER)
 	{

@@ -523,6 +523,12 @@ extern int	cscan_pool_interested(const CScanPool *pool, uint32_t chunk);
 /* The first wanted chunk at or after "from", going round once. */
 extern uint32_t cscan_pool_next_wanted(const CScanPool *pool, int scan, uint32_t from);
 
+/*
+ * The first chunk with a number >= from that may be loaded for some active
+ * scan and is in no slot; or CSCAN_NO_CHUNK.
+ */
+extern uint32_t cscan_pool_next_absent(const CScanPool *pool, uint32_t from);
+
 /* The expected time of a load of nblocks blocks of a space (us). */
 extern double cscan_pool_load_time(const CScanPool *pool, int space, uint32_t nblocks);
 

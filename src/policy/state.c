@@ -158,6 +158,36 @@ cscan_pool_next_wanted(const CScanPool *pool, int scan, uint32_t from)
 	return first_in_both(wanted, wanted, s->first_word, s->end_word, from);
 }
 
+uint32_t
+cscan_pool_next_absent(const CScanPool *pool, uint32_t from)
+{
+	uint32_t	best = CSCAN_NO_CHUNK;
+
+	for (int i = 0; i < pool->state->limits.max_scans; i++)
+	{
+		const CScanScan *s = &pool->scans[i];
+		uint32_t	w = from / 64 > s->first_word ? from / 64 : s->first_word;
+
+		if (!cscan_pool_active(pool, i) || s->warm)
+			continue;
+		for (; w < s->end_word && w <= best / 64; w++)
+		{
+			uint64_t	absent = cscan_absent_word(pool, cscan_wanted(pool, i), w);
+			uint32_t	chunk;
+
+			if (w == from / 64)
+				absent &= UINT64_MAX << (from % 64);
+			if (absent == 0)
+				continue;
+			chunk = w * 64 + (uint32_t) __builtin_ctzll(absent);
+			if (chunk < best)
+				best = chunk;
+			break;
+		}
+	}
+	return best;
+}
+
 bool
 cscan_pool_in_flight(const CScanPool *pool, int slot)
 {

@@ -1,5 +1,5 @@
 # Where nobody has scanned a table for a while, its loads begin with what is
-# still in memory.
+# still in memory.  While it is scanned, what others bring into memory is next.
 
 use strict;
 use warnings;
@@ -18,10 +18,10 @@ make_table($node, $_, 50000) foreach 'u', map { 't' . 10 * $_ } @shares;
 my $nchunks = int((sql($node, q(SELECT relpages FROM pg_class WHERE relname = 't3')) + 7) / 8);
 my $traces = 0;
 
-# Counts a table; the chunks that were loaded for it, in this order.
+# Counts a table, slowly while something is done; the chunks that were loaded for it, in this order.
 sub loads
 {
-	my ($table, $name) = @_;
+	my ($table, $name, $meanwhile) = @_;
 	my $trace = "recent.$traces";
 	my $path = $node->data_dir . "/$trace";
 	my @loads;
@@ -29,7 +29,14 @@ sub loads
 	$traces++;
 	set_conf($node, 'cscan.trace' => "'$trace'");
 	poll($node, "SELECT count(*) = 1 FROM pg_ls_dir('.') f WHERE f = '$trace'") or die 'no trace';
-	is(sql($node, "SELECT count(*) FROM $table"), '50000', "$name: the answer");
+	my $holder = session($node, name => 'holder');
+	my $scan = session($node, name => 'scan');
+	$holder->query('SELECT pg_advisory_lock(1)') if $meanwhile;
+	$scan->send(ambling_query($table, 50, 1, 0.01));
+	$meanwhile->() if $meanwhile;
+	$holder->quit;
+	like($scan->result, qr/^50000\|/, "$name: the answer");
+	$scan->quit;
 	nothing_left($node, $name, $table);
 	set_conf($node, 'cscan.trace' => "''");
 
@@ -70,17 +77,24 @@ sub leave
 	return storage_reads() - $before > 0.9 * $share * -s $file;
 }
 
+# u takes the shared buffers, all of them: cscan takes no more than its share.
+sub flush
+{
+	my ($table) = @_;
+	sql($node, 'CHECKPOINT');
+	poll($node, qq(SELECT pg_prewarm('u') > 0 AND NOT EXISTS
+		(SELECT FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('$table'))))
+	  or die "$table stays in shared buffers";
+	return;
+}
+
 foreach my $share (@shares)
 {
 	my $table = 't' . 10 * $share;
 	my ($first) = loads($table, "$table, at first");
 	cmp_ok($first, '<', 0.2 * $nchunks, "$table, at first: from the start");
 
-	# u takes the shared buffers, all of them: cscan takes no more than its share.
-	sql($node, 'CHECKPOINT');
-	poll($node, qq(SELECT pg_prewarm('u') > 0 AND NOT EXISTS
-		(SELECT FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('$table'))))
-	  or die "$table stays in shared buffers";
+	flush($table);
 	my $left = leave($table, $share);
 	($first) = loads($table, "$table, again");
   SKIP:
@@ -95,6 +109,19 @@ foreach my $share (@shares)
 sql($node, 'TRUNCATE t3; INSERT INTO t3 TABLE u');
 my ($first) = loads('t3', 'another file');
 cmp_ok($first, '<', 0.2 * $nchunks, 'another file: from the start');
+
+# What others bring into shared buffers is next, before what follows.  At first nothing of the table is there.
+{
+	flush('t3');
+	my @brought = map { int(0.8 * $nchunks) + $_ } 0 .. 4;
+	my @loads = loads('t3', 'brought', sub {
+		poll($node, 'SELECT count(*) > 0 FROM cscan_chunks');
+		sql($node, "SELECT pg_prewarm('t3', 'buffer', 'main', 8 * $brought[0], 8 * $brought[4] + 7)");
+		my $loaded = stat_sum($node, 'chunks_loaded') + 20;
+		ok(poll($node, "SELECT sum(chunks_loaded) > $loaded FROM cscan_stat"), 'the scan goes on slowly'); });
+	my %at = map { $loads[$_] => $_ } 0 .. $#loads;
+	cmp_ok($at{$_}, '<', 0.5 * $nchunks, "brought: chunk $_ is number $at{$_} of $nchunks") foreach @brought;
+}
 
 $node->stop;
 done_testing();
