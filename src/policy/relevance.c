@@ -140,15 +140,30 @@ is_overdue(const CScanPool *pool, int scan, uint64_t now)
 }
 
 /*
+ * Has the pool less room than two chunks for each active scan?  Then what is
+ * loaded ahead for a scan that reads is gone before it is used.
+ */
+static bool
+is_tight(const CScanPool *pool, int scan)
+{
+	int			space = cscan_pool_space_of_scan(pool, scan, 0);
+
+	return pool->state->room / cscan_space_whole_cost(&pool->spaces[space], 1) <
+		2 * (uint32_t) pool->state->nactive;
+}
+
+/*
  * chooseQueryToProcess.  A scan that needs much would wait for ever behind an
  * endless series of others that need less.  So one that has nothing available
  * is overdue after TURN_LOADS.  Scans that are overdue go first, the longest
  * waiting before the others.  So the wait ends at the latest after five loads
  * for each two active scans, or MIN_TURN_LOADS and one for each.
  *
- * Otherwise the highest queryRelevance goes first.  Multiplied by the rate, queryRelevance is - needed *
- * rate for a scan that still has a chunk to read.  For a waiting scan it is
- * higher by now - since.  The queues have the highest of each.
+ * Otherwise the highest queryRelevance goes first.  Multiplied by the rate,
+ * queryRelevance is - needed * rate for a scan that still has a chunk to read.
+ * For a waiting scan it is higher by now - since.  The queues have the highest
+ * of each.  In a tight pool scans that read come last as long as one has
+ * nothing: its last resort would undo what is loaded for them, again and again.
  */
 int
 cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
@@ -164,7 +179,7 @@ cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 		return empty;
 	if (waiting == CSCAN_NONE)
 		return reading;
-	if (reading == CSCAN_NONE)
+	if (reading == CSCAN_NONE || (empty != CSCAN_NONE && is_tight(pool, empty)))
 		return waiting;
 	ahead = (int64_t) (now + cscan_queue_worth(pool, self, needed)) - (int64_t) waiting_key;
 	if (ahead == 0)

@@ -214,7 +214,8 @@ twin_poorest(const Twin *t, int policy)
  * The scan that needs the fewest blocks goes first; time that it has waited makes
  * up for some of them.  But one that has nothing, and has waited for half more than
  * the time in which each scan could have had a load, and for 16 loads, goes before
- * all.
+ * all.  And if there is no room for two chunks of each scan, while some scan has
+ * nothing, those that read come last.
  */
 static int
 eager_nominee(Twin *t, int policy, uint64_t now)
@@ -246,6 +247,8 @@ eager_nominee(Twin *t, int policy, uint64_t now)
 		return waits;
 	if (waits == MACHINE_NONE)
 		return reads;
+	if (poorest != MACHINE_NONE && t->room < 2 * (uint32_t) twin_running(t) * first_space(t, poorest)->size)
+		return waits;
 	reads_key = now + key[reads] * worth / 1000;
 	if (reads_key == key[waits])
 		return reads < waits ? reads : waits;
