@@ -63,7 +63,7 @@ typedef enum CScanFaultPlace
 	CSCAN_FAULT_ABM_START,		/* it has started, but done nothing yet */
 	CSCAN_FAULT_ABM_LOCKED,		/* it has a table's lock, unknown to others */
 	CSCAN_FAULT_ABM_START_LOAD, /* it has decided on a load */
-	CSCAN_FAULT_ABM_READ,		/* in the middle of a load: what reads meet */
+	CSCAN_FAULT_ABM_READ,		/* it has read a step of a load */
 	CSCAN_FAULT_ABM_LOADED,		/* a load is complete, and no process knows */
 	CSCAN_FAULT_ABM_DROP,		/* before it lets go of a chunk's frames */
 	CSCAN_FAULT_ABM_UNLOCK		/* chunks are dropped, the lock is held */

@@ -334,6 +334,8 @@ reads_left(CScanFrames *f)
 static void
 finish_read(CScanFrames *f)
 {
+	uint32		read_before = f->blocks_read;
+
 	for (int i = 0; i < BLOCKS_AT_ONCE && blocks_left(f); i++)
 	{
 		int64		before = pgBufferUsage.shared_blks_read;
@@ -347,7 +349,6 @@ finish_read(CScanFrames *f)
 			f->next++;
 			continue;
 		}
-		CSCAN_FAULT(CSCAN_FAULT_ABM_READ);
 		f->buffers[place] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM, f->next,
 													  RBM_NORMAL, f->strategy, f->permanent);
 		f->blocks[place] = f->next;
@@ -359,6 +360,8 @@ finish_read(CScanFrames *f)
 		}
 		f->next++;
 	}
+	if (f->blocks_read != read_before)
+		CSCAN_FAULT(CSCAN_FAULT_ABM_READ);
 	advise_ahead(f);
 }
 

@@ -268,6 +268,10 @@ wants_current_of(const RelOptInfo *rel)
  * Let extensions that were loaded before have their turn.  Returns whether they
  * have taken a path away.  What they make has a memory context of its own, so
  * no new path has the address of an old one.
+ *
+ * A path that add_path() has dropped for a cheaper one of theirs counts as
+ * taken, too.  Then a CScan that is cheaper still is not priced.  An extension
+ * that follows a hint may leave the same list, so nothing tells the two apart.
  */
 static bool
 others_take_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)

@@ -170,20 +170,6 @@ sub while_it_ambles
 	return 0;
 }
 
-sql($node, q(
-	CREATE FUNCTION page_cost(rel regclass) RETURNS numeric LANGUAGE plpgsql SET cscan.page_cost = 'auto' AS
-	$$ DECLARE
-		own json;
-		cscan json;
-	BEGIN
-		EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO cscan;
-		SET LOCAL cscan.enabled = off;
-		EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO own;
-		SET LOCAL cscan.enabled = on;
-		RETURN 1 - round(((own #>> '{0,Plan,Total Cost}')::numeric - (cscan #>> '{0,Plan,Total Cost}')::numeric) /
-			(pg_relation_size(rel) / 8192), 2);
-	END $$));
-
 {
 	my $holder = session($node, name => 'who holds the key');
 	my $waiter = session($node, name => 'who wants the table');

@@ -62,7 +62,8 @@ sub new_node
 	return $node;
 }
 
-# The extension and the functions that make scans slow, or stop them.
+# The extension, the functions that make scans slow, or stop them, and what a page
+# of the next scan is estimated to cost (cscan.page_cost = auto).
 sub prepare
 {
 	my ($node, $db) = @_;
@@ -82,6 +83,18 @@ sub prepare
 					PERFORM pg_sleep(s);
 				END IF;
 				RETURN true;
+			END $$;
+		CREATE FUNCTION page_cost(rel regclass) RETURNS numeric LANGUAGE plpgsql SET cscan.page_cost = 'auto' AS
+			$$ DECLARE
+				own json;
+				cscan json;
+			BEGIN
+				EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO cscan;
+				SET LOCAL cscan.enabled = off;
+				EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO own;
+				SET LOCAL cscan.enabled = on;
+				RETURN 1 - round(((own #>> '{0,Plan,Total Cost}')::numeric - (cscan #>> '{0,Plan,Total Cost}')::numeric) /
+					(pg_relation_size(rel) / 8192), 2);
 			END $$;
 		), $db);
 	return;

@@ -1,0 +1,71 @@
+# What the scans that ended lately have shared makes the next one cheaper, with
+# cscan.page_cost = auto.  Scans that have shared nothing leave it PostgreSQL's
+# price.  (What scans that run now do to it is in 006_neighbours.pl.)
+#
+# Half of what was seen is forgotten in 30 seconds.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use Test::More;
+
+my $node = new_node('sharing');
+
+# 40 chunks, of which the ABM can hold all, and some 300.
+my $rows = 5440;
+my $right = "$rows|" . $rows * ($rows + 1) / 2;
+make_table($node, 'shared', $rows);
+make_table($node, 'alone', 40000);
+$node->restart;
+wait_for_abm($node);
+abm_serves($node, 'alone') or die "the ABM does not serve\n";
+
+my $price = q(SELECT page_cost('shared'));
+is(sql($node, $price), '1.00', 'a page of a table that was never scanned costs what it costs PostgreSQL');
+
+### Scans that share
+
+# A slow scan wants what is loaded for a fast one, so that the others find it.  If
+# it has no CPU for a moment it does not count; then once more.
+my $holder = session($node, name => 'who holds the key');
+my $now;
+foreach my $try (1 .. 10)
+{
+	my $slow = session($node, name => 'slow');
+
+	sql($node, 'VACUUM FULL shared');
+	$holder->query('SELECT pg_advisory_lock(2)');
+	$slow->send(ambling_query('shared', 17, 2, 0.02));
+	ok(poll($node, 'SELECT count(*) FROM cscan_scans', '1'), 'a scan is under way');
+	is(sql($node, 'SELECT count(*), sum(i) FROM shared'), $right, "scan $_ beside it: right") foreach 1 .. 4;
+	$holder->query('SELECT pg_advisory_unlock(2)');
+	is($slow->result . $slow->err, $right, 'the slow one: right');
+	$slow->quit;
+	is(sql($node, 'SELECT count(*) FROM cscan_scans'), '0', 'no scan is left');
+	$now = sql($node, $price);
+	last if $now eq '0.50';
+}
+is($now, '0.50', 'after scans that shared most of their chunks a page costs half as much');
+is(sql($node, q(SELECT page_cost('alone'))), '1.00', 'that of another table costs as much as before');
+
+### Scans that share nothing
+
+# Each reads a file that nobody has read.
+foreach my $scan (1 .. 3)
+{
+	sql($node, 'VACUUM FULL alone');
+	my $loaded = stat_sum($node, 'chunks_loaded');
+	sql($node, 'SELECT count(*), sum(i) FROM alone');
+	cmp_ok(stat_sum($node, 'chunks_loaded') - $loaded, '>', 200, "scan $scan alone: the ABM loads its chunks");
+	is(sql($node, q(SELECT page_cost('alone'))), '1.00', "scan $scan alone: the next one costs what it costs PostgreSQL");
+}
+sql($node, 'VACUUM FULL shared; SELECT count(*), sum(i) FROM shared') foreach 1 .. 10;
+cmp_ok(sql($node, $price), '>', 0.6, 'after scans that shared nothing a page of a table that was shared costs more again');
+nothing_left($node, 'in the end', qw(shared alone));
+
+$holder->quit;
+$node->stop;
+done_testing();
