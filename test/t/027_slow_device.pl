@@ -70,14 +70,10 @@ sub scan_slowly
 
 foreach my $policy (@policies)
 {
-	# An ABM that has no CPU for a second counts as stuck; then once more.
-	my ($self_reads, $blocks_read);
-	foreach my $try (1 .. 3)
-	{
-		($self_reads, $blocks_read) = scan_slowly($policy);
-		last if $self_reads == 0;
-	}
-	is($self_reads, 0, "$policy: no scan has read for itself");
+	my ($self_reads, $blocks_read) = scan_slowly($policy);
+
+	# An ABM that had no CPU for a second would count as stuck once, for each of the three scans that wait; not in each chunk.
+	cmp_ok($self_reads, '<=', 3, "$policy: scans do not read for themselves");
 	cmp_ok($blocks_read, '>=', $pages, "$policy: the ABM has read the table");
 }
 
