@@ -388,12 +388,32 @@ ask_nobody(Sim *sim, SimStream *stream)
 	fetch(sim, stream, false);
 }
 
+/*
+ * When the server was last seen to get on.  A load in flight does so with every
+ * step.
+ */
+static uint64_t
+last_progress(const Sim *sim, const SimStream *stream)
+{
+	uint64_t	last = sim->nin_flight > 0 ? sim->now : sim->last_loaded;
+
+	return last > stream->since ? last : stream->since;
+}
+
+/* The server's expected time of a load for the stream (us). */
+static uint64_t
+expected_load(const Sim *sim, const SimStream *stream)
+{
+	int			space = cscan_pool_space_of_scan(sim->pool, stream->scan, 0);
+
+	return (uint64_t) cscan_pool_load_time(sim->pool, space, sim->pool->spaces[space].chunk_blocks);
+}
+
 /* When it will look again: it does so in rounds. */
 static void
 look_later(Sim *sim, SimStream *stream)
 {
-	uint64_t	last = sim->last_loaded > stream->since ? sim->last_loaded : stream->since;
-	uint64_t	rounds = (last + SIM_STUCK_AFTER - stream->since) / SIM_WAIT_ROUND + 1;
+	uint64_t	rounds = (last_progress(sim, stream) + SIM_STUCK_AFTER - stream->since) / SIM_WAIT_ROUND + 1;
 
 	if (stream->policy != CSCAN_POLICY_ELEVATOR)
 		add_event(sim, stream->since + rounds * SIM_WAIT_ROUND, SIM_EVENT_LOOK, stream);
@@ -501,15 +521,22 @@ sim_signal(Sim *sim, SimStream *stream)
 	add_event(sim, sim->now + sim->config.wake, SIM_EVENT_WAKE, stream);
 }
 
-/* It has waited for long; if no load has ended for as long, it reads. */
+/*
+ * It has waited for long.  If nothing has been read for as long, it reads: one
+ * stream in the time of a load.  And it does so when its patience ends.
+ */
 static void
 look(Sim *sim, SimStream *stream)
 {
-	uint64_t	last = sim->last_loaded > stream->since ? sim->last_loaded : stream->since;
+	uint64_t	load = expected_load(sim, stream);
+	uint64_t	patience = SIM_PATIENCE_LOADS * load * (uint64_t) cscan_pool_running(sim->pool);
+	bool		too_long = sim->now > stream->since + (patience > SIM_PATIENCE ? patience : SIM_PATIENCE);
+	bool		stuck = sim->now > last_progress(sim, stream) + SIM_STUCK_AFTER &&
+		(sim->stats.self_reads == 0 || sim->now >= sim->self_read + load);
 	uint32_t	number;
 	uint32_t	chunk = CSCAN_NO_CHUNK;
 
-	if (sim->now <= last + SIM_STUCK_AFTER ||
+	if (!(too_long || stuck) ||
 		!cscan_pool_take(sim->pool, stream->scan, CSCAN_NONE, sim->now, &number))
 	{
 		look_later(sim, stream);
@@ -517,6 +544,7 @@ look(Sim *sim, SimStream *stream)
 	}
 	(void) sim_from_pool(sim, stream->query->table, number, &chunk);
 	sim->stats.self_reads++;
+	sim->self_read = sim->now;
 	deliver(sim, stream, chunk);
 	fetch(sim, stream, false);
 	sim_told(sim);

@@ -18,7 +18,7 @@
  *		                 |                  PAUSED
  *		                 +----none----> BLOCKED --signal--> WAKING --> ask
  *		                 |                 |
- *		                 |             no load for a second
+ *		                 |             nothing read for a second
  *		                 |                 v
  *		                 +--no place--> FETCHING --from the disk--> READING
  *
@@ -251,6 +251,7 @@ typedef struct Sim
 	bool		copying;		/* it copies what was read for the oldest load */
 	uint64_t	last_finish;
 	uint64_t	last_loaded;
+	uint64_t	self_read;		/* when a waiting stream last read for itself */
 	double		block_time;		/* of storage for which somebody waited */
 
 	/* What was seen. */
@@ -271,6 +272,8 @@ typedef struct Sim
 #define SIM_ROUND_TIME			10000
 #define SIM_WAIT_ROUND			100000
 #define SIM_STUCK_AFTER			1000000
+#define SIM_PATIENCE			30000000
+#define SIM_PATIENCE_LOADS		16
 #define SIM_FAST_BLOCK_TIME		20
 #define SIM_STALLED_AFTER		250000
 

@@ -199,8 +199,21 @@ test_self_reads(void)
 	plan = plan_create();
 	test_query(plan, 0, 0, 0, 0, 4);
 	sim = run(&config, plan, "a slow disk");
-	ok(sim->stats.self_reads > 0, "who waits for a second without any load reads for himself");
-	is_int((int64_t) sim->stats.delivered, 4, "and still gets each chunk once");
+	is_int((int64_t) sim->stats.self_reads, 0, "a load that takes long is no reason to read for oneself");
+	is_int((int64_t) sim->stats.delivered, 4, "each chunk comes once");
+	sim_free(sim);
+	plan_free(plan);
+
+	/* Slow readers keep all slots for ten seconds. */
+	config = test_config(40, 8, CSCAN_POLICY_RELEVANCE);
+	plan = plan_create();
+	for (int i = 0; i < 8; i++)
+		test_query(plan, i, 0, 10000000, (uint32_t) i * 4, 2);
+	test_query(plan, 8, 20 * TEST_LOAD, 0, 32, 4);
+	sim = run(&config, plan, "no slot");
+	is_int((int64_t) sim->streams[8].end, 20 * TEST_LOAD + 4 * (SIM_STUCK_AFTER + SIM_WAIT_ROUND + TEST_LOAD),
+		   "who waits for a second without any load reads for himself");
+	is_int((int64_t) sim->stats.delivered, 20, "and gets each chunk once");
 	sim_free(sim);
 	plan_free(plan);
 }
