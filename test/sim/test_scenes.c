@@ -189,10 +189,49 @@ quick_among_slow_readers(int policy)
 	plan_free(plan);
 }
 
+/* 10 TB on a disk of 200 MB/s, whose chunks take seconds, and eight scans of a tenth to all of it. */
+static void
+huge(int policy)
+{
+	uint32_t	chunk = 640 * TEST_CHUNK;
+	uint32_t	nchunks = 16000;
+	SimConfig	config = test_config(1, 64, policy);
+	Plan	   *plan = plan_create();
+	Sim		   *sim;
+
+	config.bandwidth = 200.0 * 1024 * 1024;
+	config.chunk_blocks = chunk;
+	config.table_blocks[0] = nchunks * chunk;
+	config.budget = 32 * chunk;
+	config.room = 56 * chunk;
+	config.check_every = 0;
+	for (int i = 0; i < 8; i++)
+	{
+		uint32_t	n = i % 2 == 0 ? nchunks : i % 4 == 1 ? nchunks / 2 : nchunks / 10;
+		PlanQuery  *query = plan_add(plan, i, (uint64_t) i * 5000000, PLAN_OTHER, 8, 0);
+		uint32_t	first = (nchunks - n) / 8 * (uint32_t) i;
+
+		plan_add_range(query, first * chunk, (first + n) * chunk);
+	}
+	sim = sim_create(&config, plan);
+	while (sim_step(sim))
+		;
+	ok(sim->wrong[0] == '\0' && sim->stats.loads <= nchunks + nchunks / 20, "%s: eight scans of 10 TB share it", policy_label(policy));
+	if (sim->wrong[0] != '\0')
+		note("%s", sim->wrong);
+	is_int((int64_t) sim->stats.self_reads, 0, "%s: none reads for itself", policy_label(policy));
+	note("%.2f loads a chunk", (double) sim->stats.loads / nchunks);
+	sim_free(sim);
+	plan_free(plan);
+}
+
 void
 test_scenes(void)
 {
 	static const uint32_t pools[] = {8, 16, 64};
+
+	huge(CSCAN_POLICY_RELEVANCE);
+	huge(CSCAN_POLICY_DEMAND);
 
 	quick_among_slow_readers(CSCAN_POLICY_NORMAL);
 	quick_among_slow_readers(CSCAN_POLICY_ATTACH);
