@@ -215,6 +215,25 @@ cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel, TidRangePath *
 }
 
 /*
+ * A bound below the costs of a bitmap-driven CScan, without a look at where the
+ * pages are.  It holds for each number of workers.
+ */
+Cost
+cscan_cost_bitmap_least(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, Cost *startup)
+{
+	Selectivity selectivity;
+	double		random_cost;
+	double		seq_cost;
+	double		page_cost;
+
+	cost_bitmap_tree_node(bitmap, startup, &selectivity);
+	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
+	page_cost = seq_cost * Min(1.0, cscan_cost_page(root, rel));
+	return *startup + Max(1.0, selectivity * rel->pages) * page_cost +
+		Max(0.0, random_cost - page_cost) + HAND_OVER * cpu_tuple_cost;
+}
+
+/*
  * Set the costs of a bitmap-driven CScan.  Core has made its path with the
  * right rows, number of workers and disabled state.
  */

@@ -54,6 +54,7 @@ extern double cscan_cost_page(PlannerInfo *root, RelOptInfo *rel);
 extern Cost cscan_cost_whole_discount(PlannerInfo *root, RelOptInfo *rel);
 extern Cost cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel,
 										  TidRangePath *path);
+extern Cost cscan_cost_bitmap_least(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, Cost *startup);
 extern void cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path);
 
 /* visit.c: call a function for each plan node, subplans included. */
