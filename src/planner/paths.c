@@ -43,9 +43,14 @@ static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
 static void
 add_whole(PlannerInfo *root, RelOptInfo *rel)
 {
-	Path	   *path = create_seqscan_path(root, rel, rel->lateral_relids, 0);
+	Cost		discount = cscan_cost_whole_discount(root, rel);
+	Path	   *path;
 
-	path->total_cost -= cscan_cost_whole_discount(root, rel);
+	/* PostgreSQL has made the same paths, if they cost no less. */
+	if (discount <= 0)
+		return;
+	path = create_seqscan_path(root, rel, rel->lateral_relids, 0);
+	path->total_cost -= discount;
 	add_path(rel, path);
 	if (rel->consider_parallel && rel->lateral_relids == NULL)
 	{
@@ -55,7 +60,7 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 		if (workers > 0)
 		{
 			path = create_seqscan_path(root, rel, NULL, workers);
-			path->total_cost -= cscan_cost_whole_discount(root, rel);
+			path->total_cost -= discount;
 			add_partial_path(rel, path);
 		}
 	}

@@ -101,6 +101,9 @@ extern const char *cscan_planner_switched_off(void);
 extern Index cscan_eligible_top_parent(PlannerInfo *root, Index rti);
 extern bool cscan_eligible_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
+/* The topmost parent if the arms of a UNION ALL count as children, too. */
+extern Index cscan_eligible_append(PlannerInfo *root, Index rti);
+
 /* Families of a finished statement.  Begin with all but the first two zero. */
 typedef struct CScanFamilies
 {
