@@ -45,12 +45,6 @@
 
 #include "exec/exec.h"
 
-/*
- * A table of at most so many blocks is not announced.  Its scan reads it
- * itself, in one or two requests, when the family has no chunk left.
- */
-#define SMALL_MEMBER	CSCAN_GAP_TO_READ
-
 struct CScanFamily
 {
 	AppendState *append;
@@ -177,7 +171,7 @@ find_targets(CScanFamily *family)
 			room -= Min(room, member->pages->size);
 		for (uint32 r = 0; r < member->nranges; r++)
 			blocks += member->ranges[r].end - member->ranges[r].first;
-		if (blocks <= (cscan_debug_small_scans ? 0 : SMALL_MEMBER) || !cscan_blocks_lockable(member))
+		if (blocks <= (cscan_debug_small_scans ? 0 : CSCAN_SMALL_MEMBER) || !cscan_blocks_lockable(member))
 			continue;
 		targets[n] = cscan_blocks_target(member);
 		family->by_relid[n++] = member;

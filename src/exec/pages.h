@@ -28,6 +28,12 @@
  */
 #define CSCAN_GAP_TO_READ	(128 * 1024 / BLCKSZ)
 
+/*
+ * A family does not announce a table of at most so many blocks.  Its scan reads
+ * it itself, in one or two requests, when the family has no chunk left.
+ */
+#define CSCAN_SMALL_MEMBER	CSCAN_GAP_TO_READ
+
 typedef struct CScanPage
 {
 	BlockNumber block;

@@ -183,15 +183,88 @@ cscan_cost_page(PlannerInfo *root, RelOptInfo *rel)
 	return cost;
 }
 
+/* Do nodes above lock rows in the order in which they come (rewrite.c)? */
+static bool
+locks_rows(const PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+	{
+		const Query *parse = root->parse;
+
+		if (parse->rowMarks != NIL || parse->onConflict != NULL ||
+			(parse->commandType != CMD_SELECT && parse->commandType != CMD_INSERT))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * May only the first rows be wanted?  What sorts or aggregates all the same
+ * reads all of its input.
+ */
+static bool
+wants_first_rows(const PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+
+	return root->tuple_fraction > 0 && parse->sortClause == NIL && parse->groupClause == NIL &&
+		parse->distinctClause == NIL && !parse->hasAggs;
+}
+
+/* Does a table's parent have another child that the statement reads? */
+static bool
+has_sibling(PlannerInfo *root, Index rti)
+{
+	Index		top = cscan_eligible_append(root, rti);
+	Index		n = root->simple_rel_array_size;
+
+	if (top == rti)
+		return false;
+
+	/* Siblings are neighbours, mostly. */
+	for (Index i = rti + 1 < n ? rti + 1 : 1; i != rti; i = i + 1 < n ? i + 1 : 1)
+	{
+		if (root->simple_rel_array[i] && root->simple_rte_array[i]->rtekind == RTE_RELATION &&
+			!root->simple_rte_array[i]->inh && !IS_DUMMY_REL(root->simple_rel_array[i]) &&
+			cscan_eligible_append(root, i) == top)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Will a scan of the whole table announce itself?  It does if it has more than
+ * a chunk, or if it is a member of a family that is not too small for it.  Of
+ * that the planner knows what the query says, not which paths will win.  Where
+ * these might put something between the Append and its children, it is taken
+ * for alone.
+ */
+static bool
+will_announce(PlannerInfo *root, RelOptInfo *rel)
+{
+	if (rel->pages > chunk_blocks())
+		return true;
+	if (rel->pages <= CSCAN_SMALL_MEMBER || locks_rows(root) || wants_first_rows(root))
+		return false;
+	if (rel->consider_partitionwise_join && bms_membership(root->all_baserels) == BMS_MULTIPLE)
+		return false;
+	if (enable_partitionwise_aggregate && (root->parse->hasAggs || root->parse->groupClause != NIL))
+		return false;
+	return has_sibling(root, rel->relid);
+}
+
 /*
  * How much less a scan of the whole table costs than in core's estimate, which
- * takes seq_page_cost for each page.
+ * takes seq_page_cost for each page.  It has no discount if it reads for itself
+ * alone.
  */
 Cost
 cscan_cost_whole_discount(PlannerInfo *root, RelOptInfo *rel)
 {
 	double		seq_cost;
 
+	if (!will_announce(root, rel))
+		return 0;
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_cost);
 	return rel->pages * seq_cost * (1.0 - cscan_cost_page(root, rel));
 }
@@ -212,6 +285,25 @@ cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel, TidRangePath *
 		return 0;
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_cost);
 	return (pages - 1) * seq_cost * (1.0 - cscan_cost_page(root, rel));
+}
+
+/*
+ * A bound below the costs of a bitmap-driven CScan, without a look at where the
+ * pages are.  It holds for each number of workers.
+ */
+Cost
+cscan_cost_bitmap_least(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, Cost *startup)
+{
+	Selectivity selectivity;
+	double		random_cost;
+	double		seq_cost;
+	double		page_cost;
+
+	cost_bitmap_tree_node(bitmap, startup, &selectivity);
+	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
+	page_cost = seq_cost * Min(1.0, cscan_cost_page(root, rel));
+	return *startup + Max(1.0, selectivity * rel->pages) * page_cost +
+		Max(0.0, random_cost - page_cost) + HAND_OVER * cpu_tuple_cost;
 }
 
 /*

@@ -170,6 +170,14 @@ cscan_eligible_top_parent(PlannerInfo *root, Index rti)
 	return rti;
 }
 
+Index
+cscan_eligible_append(PlannerInfo *root, Index rti)
+{
+	while (root->append_rel_array && root->append_rel_array[rti])
+		rti = root->append_rel_array[rti]->parent_relid;
+	return rti;
+}
+
 /*
  * Blocks of a member, as the planner has found them.  Core takes a small table
  * that was never vacuumed for one of 10 pages (estimate_rel_size()).  Only a table

@@ -27,10 +27,13 @@
  */
 #include "compat.h"
 
+#include "access/sysattr.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
 
 #include "cscan.h"
 #include "planner/planner.h"
@@ -40,9 +43,14 @@ static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
 static void
 add_whole(PlannerInfo *root, RelOptInfo *rel)
 {
-	Path	   *path = create_seqscan_path(root, rel, rel->lateral_relids, 0);
+	Cost		discount = cscan_cost_whole_discount(root, rel);
+	Path	   *path;
 
-	path->total_cost -= cscan_cost_whole_discount(root, rel);
+	/* PostgreSQL has made the same paths, if they cost no less. */
+	if (discount <= 0)
+		return;
+	path = create_seqscan_path(root, rel, rel->lateral_relids, 0);
+	path->total_cost -= discount;
 	add_path(rel, path);
 	if (rel->consider_parallel && rel->lateral_relids == NULL)
 	{
@@ -52,7 +60,7 @@ add_whole(PlannerInfo *root, RelOptInfo *rel)
 		if (workers > 0)
 		{
 			path = create_seqscan_path(root, rel, NULL, workers);
-			path->total_cost -= cscan_cost_whole_discount(root, rel);
+			path->total_cost -= discount;
 			add_partial_path(rel, path);
 		}
 	}
@@ -147,39 +155,150 @@ find_bitmaps_left(RelOptInfo *rel)
 	return sources;
 }
 
-/* Find the bitmaps for a table's conditions: a list of paths. */
-static List *
-find_bitmaps(PlannerInfo *root, RelOptInfo *rel)
+/* Is there an OR among a table's conditions? */
+static bool
+has_or_clause(const RelOptInfo *rel)
 {
-	List	   *paths = rel->pathlist;
-	List	   *partial_paths = rel->partial_pathlist;
-	List	   *sources = NIL;
-	CScanIndexScans saved;
 	ListCell   *lc;
 
-	foreach(lc, paths)
-		sources = add_bitmap_source(sources, lfirst(lc));
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (restriction_is_or_clause(lfirst_node(RestrictInfo, lc)))
+			return true;
+	}
+	return false;
+}
+
+/* May a bitmap for conditions on these columns use an index? */
+static bool
+may_match(const IndexOptInfo *index, const Bitmapset *columns, bool any_or)
+{
+	if (!index->amhasgetbitmap)
+		return false;
+
+	/* An arm of an OR may imply a predicate that the conditions do not. */
+	if (index->indpred != NIL)
+		return index->predOK || any_or;
+	if (index->indexprs != NIL)
+		return true;
+	for (int i = 0; i < index->nkeycolumns; i++)
+	{
+		if (bms_is_member(index->indexkeys[i] - FirstLowInvalidHeapAttributeNumber, columns))
+			return true;
+	}
+	return false;
+}
+
+/* The indexes that bitmaps for a table's conditions may use. */
+static List *
+find_indexes(const RelOptInfo *rel, bool any_or)
+{
+	Bitmapset  *columns = NULL;
+	List	   *indexes = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &columns);
+	foreach(lc, rel->indexlist)
+	{
+		if (may_match(lfirst_node(IndexOptInfo, lc), columns, any_or))
+			indexes = lappend(indexes, lfirst(lc));
+	}
+	bms_free(columns);
+	return indexes;
+}
+
+/*
+ * Has PostgreSQL left its best bitmap?  It makes one bitmap heap path without
+ * parameters, for the best bitmap of all.  If one index is all that there is,
+ * its index scan has the same conditions, unless the index can only be asked
+ * for one element of an array at a time.
+ */
+static bool
+has_best_bitmap(const RelOptInfo *rel, List *indexes, bool any_or)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (IsA(path, BitmapHeapPath) && path->param_info == NULL)
+			return true;
+		if (!any_or && list_length(indexes) == 1 && can_be_bitmap(path) &&
+			((const IndexPath *) path)->indexinfo == linitial(indexes) &&
+			((const IndexPath *) path)->indexinfo->amsearcharray)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Make the paths of these indexes once more, for the sake of their bitmaps.
+ * All that has nothing to do with bitmaps for the table's own conditions is
+ * left out: other indexes, join clauses, sort orders and parallel index scans.
+ * It takes most of the time, which counts with a thousand partitions.
+ */
+static List *
+make_again(PlannerInfo *root, RelOptInfo *rel, List *indexes)
+{
+	RelOptInfo	rel_was = *rel;
+	List	   *query_pathkeys = root->query_pathkeys;
+	List	   *group_pathkeys = root->group_pathkeys;
+	CScanIndexScans index_scans;
+	List	   *made;
+
+	rel->pathlist = rel->partial_pathlist = NIL;
+	rel->indexlist = indexes;
+	rel->joininfo = NIL;
+	rel->has_eclass_joins = false;
+	rel->consider_parallel = false;
+	root->query_pathkeys = root->group_pathkeys = NIL;
 
 	/*
-	 * Index scans may have beaten some of them, so this time they are
+	 * Index scans may have beaten some of the bitmaps, so this time they are
 	 * disabled.  (Functions that estimate a condition would do without them,
 	 * too, if they plan queries of their own.)
 	 */
-	rel->pathlist = rel->partial_pathlist = NIL;
-	saved = cscan_disable_index_scans(rel);
+	index_scans = cscan_disable_index_scans(rel);
 	PG_TRY();
 	{
 		create_index_paths(root, rel);
 	}
 	PG_FINALLY();
 	{
-		cscan_restore_index_scans(rel, saved);
+		cscan_restore_index_scans(rel, index_scans);
 	}
 	PG_END_TRY();
+	made = rel->pathlist;
+
+	rel->pathlist = rel_was.pathlist;
+	rel->partial_pathlist = rel_was.partial_pathlist;
+	rel->indexlist = rel_was.indexlist;
+	rel->joininfo = rel_was.joininfo;
+	rel->has_eclass_joins = rel_was.has_eclass_joins;
+	rel->consider_parallel = rel_was.consider_parallel;
+	root->query_pathkeys = query_pathkeys;
+	root->group_pathkeys = group_pathkeys;
+	return made;
+}
+
+/* Find the bitmaps for a table's conditions: a list of paths. */
+static List *
+find_bitmaps(PlannerInfo *root, RelOptInfo *rel)
+{
+	bool		any_or = has_or_clause(rel);
+	List	   *indexes = find_indexes(rel, any_or);
+	List	   *sources = NIL;
+	ListCell   *lc;
+
 	foreach(lc, rel->pathlist)
 		sources = add_bitmap_source(sources, lfirst(lc));
-	rel->pathlist = paths;
-	rel->partial_pathlist = partial_paths;
+	if (indexes != NIL && !has_best_bitmap(rel, indexes, any_or))
+	{
+		foreach(lc, make_again(root, rel, indexes))
+			sources = add_bitmap_source(sources, lfirst(lc));
+	}
 	return sources;
 }
 
@@ -224,6 +343,27 @@ bitmap_may_change(Path *bitmap)
 	return false;
 }
 
+/* Is there a path that costs no more than this, from its beginning on? */
+static bool
+is_beaten(List *paths, Cost startup, Cost total)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info == NULL && path->startup_cost <= startup &&
+			path->total_cost <= total && !cscan_path_is_disabled(path))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Add CScans for the bitmaps.  To price one takes as long as to make an index
+ * path, so it is not done where even a bound below the price is too much.
+ */
 static void
 add_bitmaps(PlannerInfo *root, RelOptInfo *rel, bool anew)
 {
@@ -232,9 +372,13 @@ add_bitmaps(PlannerInfo *root, RelOptInfo *rel, bool anew)
 	foreach(lc, anew ? find_bitmaps(root, rel) : find_bitmaps_left(rel))
 	{
 		Path	   *bitmap = lfirst(lc);
+		Cost		startup;
+		Cost		least = cscan_cost_bitmap_least(root, rel, bitmap, &startup);
 
-		add_path(rel, (Path *) make_bitmap_path(root, rel, bitmap, 0));
-		if (anew && rel->consider_parallel && !bitmap_may_change(bitmap))
+		if (!is_beaten(rel->pathlist, startup, least))
+			add_path(rel, (Path *) make_bitmap_path(root, rel, bitmap, 0));
+		if (anew && rel->consider_parallel && !is_beaten(rel->partial_pathlist, startup, least) &&
+			!bitmap_may_change(bitmap))
 		{
 			/* Core's number of workers for the pages of this bitmap. */
 			double		pages = compute_bitmap_pages(root, rel, bitmap, 1, NULL, NULL);

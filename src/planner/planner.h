@@ -54,6 +54,7 @@ extern double cscan_cost_page(PlannerInfo *root, RelOptInfo *rel);
 extern Cost cscan_cost_whole_discount(PlannerInfo *root, RelOptInfo *rel);
 extern Cost cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel,
 										  TidRangePath *path);
+extern Cost cscan_cost_bitmap_least(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, Cost *startup);
 extern void cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path);
 
 /* visit.c: call a function for each plan node, subplans included. */
@@ -99,6 +100,9 @@ extern const char *cscan_planner_switched_off(void);
  */
 extern Index cscan_eligible_top_parent(PlannerInfo *root, Index rti);
 extern bool cscan_eligible_decide(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+
+/* The topmost parent if the arms of a UNION ALL count as children, too. */
+extern Index cscan_eligible_append(PlannerInfo *root, Index rti);
 
 /* Families of a finished statement.  Begin with all but the first two zero. */
 typedef struct CScanFamilies

@@ -10,7 +10,9 @@
  *
  * Rows are copied under the scheduler's lock and formed after it has been
  * released: forming them may fail, and so may the lookup of what the caller
- * may see.
+ * may see.  The lock is held for a few entries at a time, so that a user who
+ * looks again and again does not hold up the scheduler.  So each row is of one
+ * moment, but the rows of a view may be of different ones.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,11 +40,9 @@ PG_FUNCTION_INFO_V1(cscan_stat_reset);
 
 #define MAX_COLUMNS		11
 
-/* Slots times readers that are looked at before the lock is released. */
-#define MAX_LOOKS		32768
-
-/* The same for tables. */
-#define TABLES_AT_ONCE	1024
+/* Before the lock is released: entries that are looked at, and rows. */
+#define MAX_LOOKS		4096
+#define MAX_ROWS		256
 
 typedef struct CScanRow
 {
@@ -84,13 +84,16 @@ find_visible(CScanView *view)
 		return;
 
 	view->roles = palloc0(sizeof(Oid) * cscan_max_scans);
-	cscan_lock();
-	for (int i = 0; i < cscan_max_scans; i++)
+	for (int first = 0; first < cscan_max_scans; first += MAX_LOOKS)
 	{
-		if (cscan_pool.scans[i].used)
-			view->roles[i] = cscan_scans[i].roleid;
+		cscan_lock();
+		for (int i = first; i < Min(first + MAX_LOOKS, cscan_max_scans); i++)
+		{
+			if (cscan_pool.scans[i].used)
+				view->roles[i] = cscan_scans[i].roleid;
+		}
+		cscan_unlock();
 	}
-	cscan_unlock();
 
 	for (int i = 0; i < cscan_max_scans; i++)
 	{
@@ -130,7 +133,7 @@ typedef struct CScanCopy
 {
 	CScanScan	scan;
 	CScanSharedScan shared;
-	CScanRange *ranges;			/* of a scan of one table */
+	CScanRange	ranges[CSCAN_MAX_RANGES];	/* of a scan of one table */
 	uint32		nranges;
 } CScanCopy;
 
@@ -157,67 +160,72 @@ copy_ranges(int scan, CScanRange *ranges)
 	return s->nranges;
 }
 
+/*
+ * Copy the next visible scan from "from" on.  Returns its number, or
+ * CSCAN_NONE if there is none.  The lock is released after a copy.
+ */
+static int
+copy_next(const CScanView *view, int from, CScanCopy *copy)
+{
+	for (int first = from; first < cscan_max_scans; first += MAX_LOOKS)
+	{
+		int			end = Min(first + MAX_LOOKS, cscan_max_scans);
+		int			i = first;
+
+		CHECK_FOR_INTERRUPTS();
+		cscan_lock();
+		while (i < end && !in_view(view, i))
+			i++;
+		if (i < end)
+		{
+			copy->scan = cscan_pool.scans[i];
+			copy->shared = cscan_scans[i];
+			copy->nranges = copy_ranges(i, copy->ranges);
+		}
+		cscan_unlock();
+		if (i < end)
+			return i;
+	}
+	return CSCAN_NONE;
+}
+
 /* cscan_scans: pid, datid, relid, policy, tables, chunks_*, blocked_since, ranges */
 Datum
 cscan_scans_srf(PG_FUNCTION_ARGS)
 {
-	CScanCopy  *copies;
-	CScanRange *ranges;
-	CScanRow   *rows;
-	int			n = 0;
-	int			nrows = 0;
-	uint64		now;
-	TimestampTz clock;
+	CScanCopy  *copy;
+	CScanView	view;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	copies = palloc(sizeof(CScanCopy) * cscan_max_scans);
-	ranges = MemoryContextAllocHuge(CurrentMemoryContext,
-									sizeof(CScanRange) * CSCAN_MAX_RANGES * (Size) cscan_max_scans);
+	copy = palloc(sizeof(CScanCopy));
+	find_visible(&view);
 
-	cscan_lock();
-	for (int i = 0; i < cscan_max_scans; i++)
+	for (int i = copy_next(&view, 0, copy); i != CSCAN_NONE; i = copy_next(&view, i + 1, copy))
 	{
-		if (!cscan_pool.scans[i].used)
-			continue;
-		copies[n].scan = cscan_pool.scans[i];
-		copies[n].shared = cscan_scans[i];
-		copies[n].ranges = ranges;
-		copies[n].nranges = copy_ranges(i, ranges);
-		ranges += copies[n++].nranges;
-	}
-	cscan_unlock();
+		const CScanScan *s = &copy->scan;
+		const CScanSharedScan *shared = &copy->shared;
+		CScanRow	row = {0};
 
-	now = cscan_now();
-	clock = GetCurrentTimestamp();
-	rows = palloc0(sizeof(CScanRow) * Max(n, 1));
-	for (int i = 0; i < n; i++)
-	{
-		const CScanScan *s = &copies[i].scan;
-		const CScanSharedScan *shared = &copies[i].shared;
-		CScanRow   *row;
-
-		if (!may_see(shared->roleid))
-			continue;
-		row = &rows[nrows++];
-		row->values[0] = Int32GetDatum(shared->pid);
-		row->values[1] = ObjectIdGetDatum(shared->dbid);
-		row->values[2] = ObjectIdGetDatum(shared->relid);
-		row->values[3] = CStringGetTextDatum(cscan_policies[s->policy]->name);
-		row->values[4] = Int32GetDatum((int32) shared->tables);
-		row->values[5] = Int32GetDatum((int32) shared->chunks_total);
-		row->values[6] = Int32GetDatum((int32) shared->chunks_done);
-		row->values[7] = Int32GetDatum((int32) s->available);
+		row.values[0] = Int32GetDatum(shared->pid);
+		row.values[1] = ObjectIdGetDatum(shared->dbid);
+		row.values[2] = ObjectIdGetDatum(shared->relid);
+		row.values[3] = CStringGetTextDatum(cscan_policies[s->policy]->name);
+		row.values[4] = Int32GetDatum((int32) shared->tables);
+		row.values[5] = Int32GetDatum((int32) shared->chunks_total);
+		row.values[6] = Int32GetDatum((int32) shared->chunks_done);
+		row.values[7] = Int32GetDatum((int32) s->available);
 		if (s->blocked)
-			row->values[8] = TimestampTzGetDatum(clock - (int64) (now - s->since));
+			row.values[8] = TimestampTzGetDatum(GetCurrentTimestamp() -
+												(int64) (cscan_now() - s->since));
 		else
-			row->nulls[8] = true;
+			row.nulls[8] = true;
 		if (shared->tables == 1)
-			row->values[9] = multirange_of(copies[i].ranges, copies[i].nranges);
+			row.values[9] = multirange_of(copy->ranges, copy->nranges);
 		else
-			row->nulls[9] = true;
+			row.nulls[9] = true;
+		put_rows(fcinfo, &row, 1);
 	}
-	put_rows(fcinfo, rows, nrows);
 	return (Datum) 0;
 }
 
@@ -227,15 +235,17 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
  * the lock held.
  */
 static bool
-slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *users)
+slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *users, int *looks)
 {
 	const CScanSlot *slot = &cscan_pool.slots[i];
 	bool		found = view->all;
 
 	*interested = *starved = *users = 0;
-	for (int j = 0; j < cscan_max_scans; j++)
+	for (int j = cscan_pool_scan_of(&cscan_pool, slot->space, 0); j != CSCAN_NONE;
+		 j = cscan_pool_scan_of(&cscan_pool, slot->space, j + 1))
 	{
-		if (!in_view(view, j) || !cscan_pool_interested_in(&cscan_pool, j, slot->space))
+		(*looks)++;
+		if (!in_view(view, j))
 			continue;
 		if (cscan_pool.scans[j].in_use == i)
 		{
@@ -260,40 +270,32 @@ slot_in_view(const CScanView *view, int i, int *interested, int *starved, int *u
 			*users += cscan_pool_active(&cscan_pool, helper->scan);
 		}
 	}
+	*looks += cscan_pool.state->limits.max_helpers;
 	return found;
 }
 
-/*
- * cscan_chunks: datid, relid, chunk, state, interested, starved, users
- *
- * The lock is released after every few slots, so that a user who looks again
- * and again does not hold up the scheduler.  So rows may be of different
- * moments.
- */
+/* cscan_chunks: datid, relid, chunk, state, interested, starved, users */
 Datum
 cscan_chunks_srf(PG_FUNCTION_ARGS)
 {
-	int			batch;
 	int			nslots;
 	CScanRow   *rows;
-	const char **states;
+	const char *states[MAX_ROWS];
 	CScanView	view;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	batch = Max(1, MAX_LOOKS / (cscan_max_scans + cscan_pool.state->limits.max_helpers));
 	nslots = cscan_pool.state->limits.max_slots;
-	rows = palloc0(sizeof(CScanRow) * batch);
-	states = palloc(sizeof(char *) * batch);
+	rows = palloc0(sizeof(CScanRow) * MAX_ROWS);
 	find_visible(&view);
 
-	for (int first = 0; first < nslots; first += batch)
+	for (int i = 0; i < nslots;)
 	{
 		int			n = 0;
 
 		CHECK_FOR_INTERRUPTS();
 		cscan_lock();
-		for (int i = first; i < Min(first + batch, nslots); i++)
+		for (int looks = 0; i < nslots && n < MAX_ROWS && looks < MAX_LOOKS; i++, looks++)
 		{
 			const CScanSlot *slot = &cscan_pool.slots[i];
 			int			interested;
@@ -301,7 +303,7 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 			int			users;
 
 			if (slot->space == CSCAN_NONE ||
-				!slot_in_view(&view, i, &interested, &starved, &users))
+				!slot_in_view(&view, i, &interested, &starved, &users, &looks))
 				continue;
 			if (cscan_pool_in_flight(&cscan_pool, i))
 				states[n] = "loading";
@@ -317,8 +319,8 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 		}
 		cscan_unlock();
 
-		for (int i = 0; i < n; i++)
-			rows[i].values[3] = CStringGetTextDatum(states[i]);
+		for (int row = 0; row < n; row++)
+			rows[row].values[3] = CStringGetTextDatum(states[row]);
 		put_rows(fcinfo, rows, n);
 	}
 	return (Datum) 0;
@@ -326,21 +328,20 @@ cscan_chunks_srf(PG_FUNCTION_ARGS)
 
 /* Visible scans of a table; call with the lock held. */
 static int
-scans_in_view(const CScanView *view, int table)
+scans_in_view(const CScanView *view, int table, int *looks)
 {
 	int			n = 0;
 
 	for (int i = cscan_pool_scan_of(&cscan_pool, table, 0); i != CSCAN_NONE;
 		 i = cscan_pool_scan_of(&cscan_pool, table, i + 1))
+	{
 		n += in_view(view, i);
+		(*looks)++;
+	}
 	return n;
 }
 
-/*
- * cscan_relations: datid, relid, scans, chunks_*, blocks_read
- *
- * As with chunks, the lock is released after every few tables.
- */
+/* cscan_relations: datid, relid, scans, chunks_*, blocks_read */
 Datum
 cscan_relations_srf(PG_FUNCTION_ARGS)
 {
@@ -349,22 +350,22 @@ cscan_relations_srf(PG_FUNCTION_ARGS)
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	rows = palloc0(sizeof(CScanRow) * TABLES_AT_ONCE);
+	rows = palloc0(sizeof(CScanRow) * MAX_ROWS);
 	find_visible(&view);
 
-	for (int first = 0; first < cscan_max_tables; first += TABLES_AT_ONCE)
+	for (int i = 0; i < cscan_max_tables;)
 	{
 		int			n = 0;
 
 		CHECK_FOR_INTERRUPTS();
 		cscan_lock();
-		for (int i = first; i < Min(first + TABLES_AT_ONCE, cscan_max_tables); i++)
+		for (int looks = 0; i < cscan_max_tables && n < MAX_ROWS && looks < MAX_LOOKS; i++, looks++)
 		{
 			int			nscans;
 
 			if (!cscan_pool.spaces[i].used)
 				continue;
-			nscans = scans_in_view(&view, i);
+			nscans = scans_in_view(&view, i, &looks);
 			if (nscans == 0 && !view.all)
 				continue;
 			rows[n].values[0] = ObjectIdGetDatum(cscan_tables[i].dbid);

@@ -88,6 +88,27 @@ RESET random_page_cost;
 VACUUM t;
 SELECT bitmap_scans('SELECT count(*) FROM t WHERE id < 300');
 VACUUM (FULL, ANALYZE) t;
+-- Bitmaps that PostgreSQL has dropped, since an index scan costs it less
+CREATE TABLE d AS SELECT i AS id, i * 7919 % 20000 AS rnd, i % 10 AS grp, repeat('x', 200) AS pad FROM generate_series(1, 20000) i;
+CREATE INDEX d_id ON d (id);
+CREATE INDEX d_brin ON d USING brin (id) WITH (pages_per_range = 4);
+CREATE INDEX d_rnd ON d (rnd);
+CREATE INDEX d_expr ON d ((id + grp));
+CREATE INDEX d_expr_brin ON d USING brin ((id + grp)) WITH (pages_per_range = 4);
+CREATE INDEX d_part ON d ((id - 1)) WHERE grp <> 3;
+CREATE INDEX d_part_brin ON d USING brin (id) WITH (pages_per_range = 2) WHERE grp <> 3;
+VACUUM ANALYZE d;
+SELECT q.n, bitmap_scans(q.query) FROM (VALUES
+    (1, 'SELECT * FROM d WHERE id < 3000'),
+    (2, 'SELECT * FROM d WHERE id < 3000 AND rnd < 10000'),
+    (3, 'SELECT * FROM d WHERE id < 3000 OR id > 19000'),
+    (4, 'SELECT * FROM d WHERE id < 3000 ORDER BY grp'),
+    (5, 'SELECT * FROM d JOIN s ON s.id = d.rnd WHERE d.id < 3000'),
+    (6, 'SELECT * FROM d WHERE id + grp < 3000'),
+    (7, 'SELECT * FROM d WHERE id - 1 < 3000 AND id < 3000 AND grp <> 3'),
+    (8, 'SELECT * FROM d WHERE id < 3000 AND (id > 2000 AND grp <> 3 OR id < 200 AND grp <> 3)')
+) AS q(n, query) ORDER BY q.n;
+DROP TABLE d;
 -- What disables bitmap scans, and what disables CScans
 SET enable_bitmapscan = off;
 SELECT bitmap_scans('SELECT * FROM t WHERE id < 300');

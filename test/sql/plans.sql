@@ -44,22 +44,36 @@ SELECT split_part(c.costs, ' ', 2)::numeric - split_part(l.costs, ' ', 2)::numer
 FROM cost c, lower_cost l, pg_class WHERE oid = 't'::regclass;
 -- By default a page costs what it costs PostgreSQL, if no other scan shares it (006_neighbours.pl has one that does).
 SELECT make_table('shared', 20000);
-CREATE FUNCTION page_cost(rel regclass) RETURNS numeric LANGUAGE plpgsql AS $$
+CREATE FUNCTION scan_cost(rel regclass, query text) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
-    own json;
-    cscan json;
+    plan jsonb;
 BEGIN
-    EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO cscan;
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+    RETURN jsonb_path_query(plan, 'strict $.** ? (@."Relation Name" == $rel)', jsonb_build_object('rel', rel))->>'Total Cost';
+END $$;
+CREATE FUNCTION page_cost(rel regclass, parent text DEFAULT NULL) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+    query text := 'SELECT * FROM ' || coalesce(parent, rel::text);
+    cscan numeric := scan_cost(rel, query);
+    own numeric;
+BEGIN
     SET LOCAL cscan.enabled = off;
-    EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || rel INTO own;
+    own := scan_cost(rel, query);
     SET LOCAL cscan.enabled = on;
-    RETURN 1 - round(((own #>> '{0,Plan,Total Cost}')::numeric - (cscan #>> '{0,Plan,Total Cost}')::numeric) /
-                     (SELECT relpages FROM pg_class WHERE oid = rel), 2);
+    RETURN 1 - round((own - cscan) / (SELECT relpages FROM pg_class WHERE oid = rel), 2);
 END $$;
 SET cscan.page_cost = auto;
 SELECT page_cost('shared'), page_cost('t');
 SET cscan.page_cost = 0.25;
 SELECT page_cost('shared');
+-- A table of one chunk is never shared.  So its pages cost what they cost PostgreSQL, in an Append as well (021_families.pl has members).
+CREATE TABLE chunk PARTITION OF part FOR VALUES IN (3);
+CREATE TABLE chunks PARTITION OF part FOR VALUES IN (4);
+INSERT INTO part SELECT i, 3 + (i % 20 > 0)::int FROM generate_series(1, 20000) i;
+ANALYZE part;
+SELECT relname, relpages <= 8 AS one_chunk, page_cost(oid) FROM pg_class WHERE relname IN ('chunk', 'chunks') AND relnamespace = 'plans'::regnamespace ORDER BY relname;
+SELECT relname, page_cost(oid, 'part') FROM pg_class WHERE relname IN ('chunk', 'chunks') AND relnamespace = 'plans'::regnamespace ORDER BY relname;
+DROP TABLE chunk, chunks;
 RESET cscan.page_cost;
 DROP TABLE shared;
 SET cscan.enabled = off;

@@ -49,6 +49,15 @@ MOVE 40 FROM d;
 MOVE 40 FROM e;
 SELECT relid::regclass, policy, chunks_total, chunks_done FROM cscan_scans ORDER BY relid::regclass::text, policy;
 SELECT relid::regclass, scans FROM cscan_relations ORDER BY relid::regclass::text;
+-- The scheduler's lock is taken anew for each scan that is shown. A view that copied all at once would take it 100 times or a few more.
+CREATE FUNCTION locks_of(query text, times int) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    before bigint := (SELECT locks FROM cscan_stat_scheduler);
+BEGIN
+    FOR i IN 1..times LOOP EXECUTE query; END LOOP;
+    RETURN (SELECT locks FROM cscan_stat_scheduler) - before;
+END $$;
+SELECT locks_of('SELECT FROM cscan_scans', 100) >= (SELECT 100 * count(*) FROM cscan_scans) AS one_by_one;
 CLOSE d;
 SELECT relid::regclass, scans FROM cscan_relations ORDER BY relid::regclass::text;
 MOVE ALL FROM c;

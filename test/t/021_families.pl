@@ -351,4 +351,54 @@ foreach my $step (sort keys %steps)
 
 is(abm_pid($node), $abm, 'the ABM is the same');
 $node->stop;
+
+### Members of at most one chunk: a page costs less where they share, in a family, and nowhere else
+
+{
+	my $large = new_node('large', conf => "cscan.chunk_size = '4MB'\ncscan.page_cost = 1\n");
+
+	make_table($large, 't', $rows);
+	sql($large, q(
+		CREATE TABLE f (LIKE t) PARTITION BY RANGE (i);
+		CREATE TABLE f_1 PARTITION OF f FOR VALUES FROM (1) TO (5001);
+		CREATE TABLE f_2 PARTITION OF f FOR VALUES FROM (5001) TO (20001);
+		INSERT INTO f TABLE t;
+		VACUUM ANALYZE f;
+		CREATE FUNCTION cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+			DECLARE
+				plan jsonb;
+			BEGIN
+				EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+				RETURN jsonb_path_query_first(plan, 'strict $.** ? (@."Relation Name" == "f_1")')->>'Total Cost';
+			END $$;
+		CREATE FUNCTION page_cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+			DECLARE
+				full_cost numeric := cost(query);
+				half_cost numeric;
+			BEGIN
+				SET LOCAL cscan.page_cost = 0.5;
+				half_cost := cost(query);
+				SET LOCAL cscan.page_cost = 1;
+				RETURN 1 - round((full_cost - half_cost) / (SELECT relpages FROM pg_class WHERE relname = 'f_1'), 2);
+			END $$));
+	my $settings = 'SET max_parallel_workers_per_gather = 0; ';
+	foreach (
+		[ 'SELECT * FROM f', '0.50|t' ],
+		[ 'SELECT count(*) FROM f', '0.50|t' ],
+		[ 'SELECT * FROM f ORDER BY v LIMIT 3', '0.50|t' ],
+		[ 'SELECT * FROM f_1 UNION ALL SELECT * FROM f_2', '0.50|t' ],
+		[ 'SELECT * FROM f_1', '1.00|f' ],
+		[ 'SELECT * FROM f WHERE i < 5001', '1.00|f' ],
+		[ 'SELECT * FROM f LIMIT 3', '1.00|f' ],
+		[ 'SELECT * FROM f FOR UPDATE', '1.00|f' ],
+		[ 'UPDATE f SET v = 0', '1.00|f' ])
+	{
+		my ($query, $is) = @$_;
+		is(sql($large, $settings . "SELECT page_cost('$query'), bool_or(family IS NOT NULL) FROM cscan_why_not('$query') WHERE relation = 'f_1'::regclass"),
+			$is, "$query: what a page costs, and whether there is a family");
+	}
+	is(sql($large, $settings . q(SET enable_partitionwise_join = on; SET enable_nestloop = off; SET enable_mergejoin = off;
+		SELECT page_cost('SELECT * FROM f JOIN f g USING (i)'))), '1.00', 'below a join of partitions, too');
+	$large->stop;
+}
 done_testing();
