@@ -173,7 +173,13 @@ is(abm_pid($node), $abm, 'which is still there');
 ### As many cursors as there is room for
 
 # The ABM's pins are those that no cursor has itself: each has one page pinned,
-# the one that its last row came from; one for the cursors of one session.
+# the one that its last row came from; one for the cursors of one session.  Those
+# that found no place read for themselves, and ahead as PostgreSQL's own do.
+sub pins
+{
+	return sql($node, q(SELECT coalesce(sum(pinning_backends), 0) FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('t')));
+}
+
 sub wait_unpinned
 {
 	my ($own) = @_;
@@ -182,7 +188,7 @@ sub wait_unpinned
 
 	while (time < $begun + $CScanTest::limit)
 	{
-		$pins = sql($node, q(SELECT coalesce(sum(pinning_backends), 0) FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('t')));
+		$pins = pins();
 		last if $pins <= $own;
 		usleep(20_000);
 	}
@@ -194,10 +200,10 @@ sub wait_unpinned
 my $number = 0;
 
 # hostile_cursors(SESSIONS, CURSORS): that many sessions with that many cursors
-# each, a few rows read from each; and how many pins these have themselves.
+# each, a few rows read from each; and how many pages these are at.
 sub hostile_cursors
 {
-	my ($sessions, $cursors) = @_;
+	my ($sessions, $cursors, $enabled) = @_;
 	my @hostile;
 	my $pins = 0;
 
@@ -205,7 +211,7 @@ sub hostile_cursors
 	{
 		my $s = session_of('hostile', "hostile $n", policy => $policies[$number++ % @policies]);
 		my %pages;
-		$s->query('BEGIN');
+		$s->query('SET cscan.enabled = ' . ($enabled // 'on') . '; BEGIN');
 		foreach my $c (1 .. $cursors)
 		{
 			my $row = $s->query("DECLARE c$c CURSOR FOR SELECT ctid FROM t; MOVE $head FROM c$c; FETCH 1 FROM c$c");
@@ -221,12 +227,20 @@ foreach my $how ([ 1, $max_scans ], [ 4, $max_scans / 4 ], [ $max_scans, 1 ], [ 
 {
 	my ($sessions, $cursors) = @$how;
 	my $name = "$sessions sessions with $cursors cursors each";
+	my $ahead = 0;
+	if ($sessions * $cursors > $max_scans)
+	{
+		my ($ignored, @plain) = hostile_cursors($sessions, $cursors, 'off');
+		$ahead = pins();
+		$_->quit foreach @plain;
+	}
 	my ($own, @hostile) = hostile_cursors($sessions, $cursors);
+	$own += $ahead;
 
 	is(sql($node, 'SELECT count(*) FROM cscan_scans'), $max_scans, "$name: all that can be registered are hostile's");
 	cmp_ok($own, '>', 0, "$name: they have pages");
 	my ($pins, $took) = wait_unpinned($own);
-	cmp_ok($pins, '<=', $own, "$name: nothing is pinned but the page that each is at");
+	cmp_ok($pins, '<=', $own, "$name: nothing is pinned but what the cursors are at, and read ahead");
 	cmp_ok($took, '<', $soon, "$name: soon");
 	is(sql($node, q(SELECT count(*) FROM cscan_chunks WHERE users > 0 AND state = 'loading')), '0', "$name: nothing is being loaded");
 
