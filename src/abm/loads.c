@@ -9,6 +9,8 @@
  *						that wait for it
  *		go_on			a step, and whatever can be started after it
  *		follow_wants	drop, unpin and pin again as the scans' wants change
+ *		shrink			let go of what exceeds the pool's limits
+ *		lost			what had to be unpinned although scans wanted it
  *		drop_slot		forget a slot, giving up its load, and let its frames go
  *		tidy			close files now and then
  *		abandon			the ABM ends
@@ -65,6 +67,7 @@ static int *read_under;			/* by slot: policy that its chunk was read
 								 * under, or CSCAN_NONE */
 static int *to_wake;			/* scans; see find_scans_to_wake() */
 static int	loads_since_tidy;
+static uint64 blocks_lost;		/* unpinned for loads, although wanted */
 
 void
 cscan_loads_init(void)
@@ -249,13 +252,18 @@ cscan_loads_run_scheduler(void)
 	{
 		CScanAction act;
 		uint64		now;
+		uint32		used;
 
 		CHECK_FOR_INTERRUPTS();
 		cscan_lock();
 		now = cscan_now();
+		used = cscan_pool.state->used;
 		cscan_pool_decide(&cscan_pool, now, &act);
 		if (act.kind == CSCAN_ACT_EVICT)
 			cscan_shared->stats[cscan_pool.scans[act.scan].policy].evictions++;
+		if ((act.kind == CSCAN_ACT_EVICT || act.kind == CSCAN_ACT_UNPIN) &&
+			cscan_pool_interested(&cscan_pool, act.chunk) > 0)
+			blocks_lost += used - cscan_pool.state->used;
 		cscan_shared_abm_lives(now);
 
 		/*
@@ -353,6 +361,49 @@ cscan_loads_follow_wants(void)
 		if (cscan_now() >= until)
 			return false;
 	}
+}
+
+/*
+ * The pool's limits may have fallen.  Unpin, then drop, what exceeds them.  What
+ * other processes miss now may be in these frames soon.  Returns false if there
+ * is more, after a while.
+ */
+bool
+cscan_loads_shrink(void)
+{
+	uint64		until = cscan_now() + CSCAN_PART_TIME;
+
+	for (;;)
+	{
+		CScanAction act;
+		bool		wanted;
+
+		CHECK_FOR_INTERRUPTS();
+		cscan_lock();
+		cscan_pool_shrink(&cscan_pool, &act);
+		wanted = act.kind != CSCAN_ACT_NOTHING && cscan_pool_interested(&cscan_pool, act.chunk) > 0;
+		if (act.kind != CSCAN_ACT_NOTHING)
+			cscan_shared->abm_idle = false;
+		if (act.kind == CSCAN_ACT_EVICT && read_under[act.slot] != CSCAN_NONE)
+			cscan_shared->stats[read_under[act.slot]].evictions++;
+		cscan_unlock();
+
+		if (act.kind == CSCAN_ACT_NOTHING)
+			return true;
+		if (act.kind == CSCAN_ACT_EVICT)
+			let_frames_go(act.slot);
+		else
+			cscan_loader_unpin(act.slot, wanted);
+		if (cscan_now() >= until)
+			return false;
+	}
+}
+
+/* Blocks so far that were unpinned to make room, although scans wanted them. */
+uint64
+cscan_loads_lost(void)
+{
+	return blocks_lost;
 }
 
 /* Close files if it is time, or at once if "now". */

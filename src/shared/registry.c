@@ -45,9 +45,7 @@ worth_sharing(const CScanTarget *targets, int ntargets)
 	{
 		for (uint32 r = 0; r < targets[i].nranges; r++)
 			wanted += targets[i].ranges[r].end - targets[i].ranges[r].first;
-		chunk_blocks = Min(chunk_blocks,
-						   cscan_pool_chunk_blocks(&cscan_pool, cscan_shared->preferred_chunk_blocks,
-												   targets[i].nblocks));
+		chunk_blocks = Min(chunk_blocks, cscan_tables_chunk_blocks(targets[i].nblocks));
 	}
 	return wanted > chunk_blocks;
 }

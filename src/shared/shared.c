@@ -31,8 +31,18 @@ static shmem_startup_hook_type prev_shmem_startup_hook;
 #define CSCAN_MAX_ROOM		0.875
 
 void
-cscan_shared_set_budget(double share)
+cscan_shared_set_budget(void)
 {
+	bool		is_auto = cscan_buffer_share == CSCAN_BUFFER_SHARE_AUTO;
+	double		share = cscan_buffer_share;
+
+	/* From a number on, auto begins with that number. */
+	if (is_auto && !cscan_shared->share_is_auto)
+		cscan_balance_begin(&cscan_shared->balance, cscan_shared->share);
+	if (is_auto)
+		share = cscan_shared->balance.share;
+	cscan_shared->share_is_auto = is_auto;
+	cscan_shared->share = share;
 	cscan_pool_set_limits(&cscan_pool, (uint32_t) (NBuffers * share),
 						  (uint32_t) (NBuffers * Min(share * CSCAN_ROOM_FACTOR, CSCAN_MAX_ROOM)));
 }
@@ -185,7 +195,8 @@ shmem_startup(void)
 		}
 
 		cscan_pool_init(&cscan_pool, &pool_limits);
-		cscan_shared_set_budget(cscan_buffer_share);
+		cscan_shared->share = CSCAN_BALANCE_START;
+		cscan_shared_set_budget();
 	}
 	LWLockRelease(AddinShmemInitLock);
 }

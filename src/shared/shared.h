@@ -47,6 +47,7 @@
 #include "utils/timestamp.h"
 
 #include "cscan.h"
+#include "policy/balance.h"
 #include "shared/trace_ring.h"
 
 /*
@@ -193,6 +194,17 @@ typedef struct CScanShared
 	uint64		releases_done;
 	ConditionVariable released; /* signalled when releases_done has changed */
 
+	/*
+	 * The share of shared buffers in force, and what the ABM saw last, per
+	 * second: frames that others took, and blocks that were unpinned although
+	 * scans wanted them.  Written by the ABM under the lock.
+	 */
+	double		share;
+	bool		share_is_auto;
+	CScanBalance balance;		/* if so */
+	double		others_taken;
+	double		scans_lost;
+
 	CScanStats	stats[CSCAN_NPOLICIES];
 	CScanLockStats lock_stats;
 	TimestampTz stats_reset;
@@ -243,9 +255,10 @@ extern bool cscan_lock_at_once;
  * "Have" returns the table's entry, found or new, with room for so many
  * blocks, or CSCAN_NONE if that is not possible.  "Drop" forgets an entry that
  * nothing is held of and no scan reads.  "Hide" makes an entry impossible to
- * find.
+ * find.  "Chunk blocks" says what a chunk of a new table would have.
  */
 extern int	cscan_tables_have(Relation rel, BlockNumber nblocks);
+extern uint32 cscan_tables_chunk_blocks(BlockNumber nblocks);
 extern void cscan_tables_hide(int table);
 extern void cscan_tables_drop(int table);
 
@@ -253,9 +266,9 @@ extern void cscan_tables_drop(int table);
 extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);
 
 /*
- * Set the pool's budget and room for a cscan.buffer_share; call with the lock
- * held.
+ * Set the pool's budget and room, for cscan.buffer_share as it is now, or for
+ * the balance's share if that is auto; call with the lock held.
  */
-extern void cscan_shared_set_budget(double share);
+extern void cscan_shared_set_budget(void);
 
 #endif							/* CSCAN_SHARED_H */
