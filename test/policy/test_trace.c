@@ -716,7 +716,7 @@ test_print(void)
 	ok(replay_print(in, out, &replay) == REPLAY_SAME, "a trace is printed");
 	fclose(in);
 	fclose(out);
-	ok(strstr(text, "version 4: 8 scans, 6 slots, 16 helpers, 6 spaces, 2048 chunks\n") != NULL &&
+	ok(strstr(text, "version 5: 8 scans, 6 slots, 16 helpers, 6 spaces, 2048 chunks\n") != NULL &&
 	   strstr(text, " add space chunk_blocks 8 chunks 10 device 0 -> space 0\n") != NULL &&
 	   strstr(text, " access space 0: granted\n") != NULL &&
 	   strstr(text, "           100 register policy relevance -> scan 0\n") != NULL &&
