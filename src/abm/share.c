@@ -9,15 +9,16 @@
  * policy/balance.c has the rule.  This file finds out what the rule asks for.
  *
  * What others take is what PostgreSQL says that all processes have taken, less
- * what the ABM has read.  PostgreSQL counts the frames that came from the clock
- * sweep or the free list (StrategyGetBuffer).  It does not count those that a
- * bulk read, VACUUM or COPY takes from its own ring.  So scans that read for
- * themselves count for little, as do PostgreSQL's own.  The ABM keeps what it
- * reads pinned, so none of its frames comes from a ring, and all are counted.
+ * what the ABM and cooperative scans have.  PostgreSQL counts the frames that
+ * came from the clock sweep or the free list (StrategyGetBuffer).  It does not
+ * count those that a bulk read, VACUUM or COPY takes again from its own ring.  The
+ * ABM keeps what it reads pinned, so none of its frames comes from a ring, and
+ * all are counted.  A scan that reads for itself counts until its ring is full.
+ * From 18 on that is 300 frames and more, so scans count theirs (scans_took).
  *
  * The background writer reports that count each bgwriter_delay (200 ms).  So it is
- * looked at in each round, and what the ABM has read is noted in the round that
- * finds it changed.  Differences are taken between two such moments.
+ * looked at in each round, and what the ABM and scans have taken is noted in the
+ * round that finds it changed.  Differences are taken between two such moments.
  * pg_stat_io would say whose misses these are, from 16 on.  But a backend reports
  * these counts only when its transaction ends.
  *
@@ -36,7 +37,8 @@ typedef struct CScanTaken
 {
 	uint64		at;				/* us */
 	uint64		all;			/* frames taken by all processes */
-	uint64		own;			/* blocks that the ABM has read */
+	uint64		scans;			/* of these, frames that scans took */
+	uint64		loaded;			/* of these, blocks that the ABM has read */
 } CScanTaken;
 
 static bool has_looked;
@@ -90,24 +92,32 @@ cscan_share_is_exceeded(void)
 void
 cscan_share_look(uint64 now)
 {
-	CScanTaken	taken = {now, (uint64) pgstat_fetch_stat_bgwriter()->buf_alloc, (uint64) pgBufferUsage.shared_blks_read};
+	CScanTaken	taken;
 	CScanBalanceSeen seen;
-	uint64		all;
+
+	taken.at = now;
+	taken.all = (uint64) pgstat_fetch_stat_bgwriter()->buf_alloc;
+	taken.scans = pg_atomic_read_u64(&cscan_shared->scans_took);
+	taken.loaded = (uint64) pgBufferUsage.shared_blks_read;
 
 	/* The counts may have been reset. */
 	if (!has_looked || taken.all < last_report.all)
 		begin(&taken);
 
 	/* If nobody has taken anything, there is nothing to report. */
-	if (taken.all != last_report.all || taken.own == last_report.own)
+	if (taken.all != last_report.all ||
+		(taken.scans == last_report.scans && taken.loaded == last_report.loaded))
 		last_report = taken;
 	if (last_report.at >= last_look.at + CSCAN_BALANCE_EVERY)
 	{
-		all = last_report.all - last_look.all;
+		uint64		all = last_report.all - last_look.all;
+		uint64		own = last_report.scans - last_look.scans;
+
 		seen.now = now;
 		seen.elapsed = last_report.at - last_look.at;
-		seen.loaded = last_report.own - last_look.own;
-		seen.others = all > seen.loaded ? all - seen.loaded : 0;
+		seen.loaded = last_report.loaded - last_look.loaded;
+		own += seen.loaded;
+		seen.others = all > own ? all - own : 0;
 		seen.lost = cscan_loads_lost() - last_lost;
 		seen.buffers = (uint64) NBuffers;
 		begin(&last_report);

@@ -11,9 +11,9 @@
 
 /*
  * Frames a second that are no sign of misses: a small part of all buffers,
- * within limits, and a small part of what was loaded.  A scan that reads for
- * itself takes up to 300 frames for a ring of its own, once.  On storage of
- * 1 ms a miss, 1,024 of them keep one process waiting.
+ * within limits, and a small part of what was loaded.  From PostgreSQL 18 on, a
+ * sequential scan that is not cooperative takes 300 frames for its ring, once.
+ * On storage of 1 ms a miss, 1,024 of them keep one process waiting.
  */
 #define NOISE_PART			64
 #define LEAST_NOISE			64

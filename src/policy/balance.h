@@ -8,10 +8,10 @@
  *		cscan_balance_look()	what happened since the last look: a new share
  *
  * Others come first.  While other processes miss, the share falls by a quarter
- * each second, down to a floor.  While they do not, and scans lose chunks that
- * they still want, it rises by a sixteenth of all buffers each second, up to a
- * ceiling.  To fall fast and rise slowly is what keeps senders on a network fair
- * (AIMD), for the same reason: too much is dearer than too little.
+ * each second, down to a floor.  While they do not, and scans lose chunks that a
+ * larger share would have kept, it rises by a sixteenth of all buffers each
+ * second, up to a ceiling.  To fall fast and rise slowly is what keeps senders on
+ * a network fair (AIMD), for the same reason: too much is dearer than too little.
  *
  * A process misses if it takes a frame for a page.  A few do so at any time, and
  * what is known of others is a difference that is not exact.  So others miss if
@@ -57,7 +57,8 @@ typedef struct CScanBalanceSeen
 	uint64_t	elapsed;		/* us, not 0 */
 	uint64_t	others;			/* frames that others took */
 	uint64_t	loaded;			/* read for scans */
-	uint64_t	lost;			/* unpinned to make room, although wanted */
+	uint64_t	lost;			/* of scans: a larger share would have kept
+								 * them */
 	uint64_t	buffers;		/* all shared buffers */
 } CScanBalanceSeen;
 

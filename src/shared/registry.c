@@ -442,6 +442,13 @@ cscan_registry_progress(CScanRegistration *reg)
 		pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
 }
 
+void
+cscan_registry_took_frames(uint64 n)
+{
+	if (cscan_preloaded)
+		pg_atomic_fetch_add_u64(&cscan_shared->scans_took, (int64) n);
+}
+
 /*
  * Wait, for a bounded time, until the ABM has let go of all that no scan reads
  * any more.  DROP and LOCK NOWAIT must work right after a query.

@@ -47,6 +47,12 @@ cscan_shared_set_budget(void)
 						  (uint32_t) (NBuffers * Min(share * CSCAN_ROOM_FACTOR, CSCAN_MAX_ROOM)));
 }
 
+uint32
+cscan_shared_most_room(void)
+{
+	return (uint32) (NBuffers * CSCAN_MAX_ROOM);
+}
+
 static uint32
 preferred_chunk_blocks(void)
 {
@@ -180,6 +186,7 @@ shmem_startup(void)
 		cscan_shared->lock = &(GetNamedLWLockTranche(CSCAN_TRANCHE))->lock;
 		cscan_shared->preferred_chunk_blocks = preferred_chunk_blocks();
 		pg_atomic_init_u32(&cscan_shared->lock_queue, 0);
+		pg_atomic_init_u64(&cscan_shared->scans_took, 0);
 		cscan_shared->next_serial = 1;
 		cscan_shared->stats_reset = GetCurrentTimestamp();
 		ConditionVariableInit(&cscan_shared->released);

@@ -172,6 +172,9 @@ typedef struct CScanShared
 								 * (us) */
 	pg_atomic_uint64 abm_progress;	/* when a load last went on (us) */
 
+	/* Frames that scans have taken, without a ring or for one; no lock. */
+	pg_atomic_uint64 scans_took;
+
 	uint64		self_read;		/* when a scan last read for itself after a
 								 * while without loads (us) */
 	uint64		next_serial;
@@ -196,8 +199,8 @@ typedef struct CScanShared
 
 	/*
 	 * The share of shared buffers in force, and what the ABM saw last, per
-	 * second: frames that others took, and blocks that were unpinned although
-	 * scans wanted them.  Written by the ABM under the lock.
+	 * second: frames that others took, and blocks that a larger share would
+	 * have kept for scans.  Written by the ABM under the lock.
 	 */
 	double		share;
 	bool		share_is_auto;
@@ -270,5 +273,8 @@ extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);
  * the balance's share if that is auto; call with the lock held.
  */
 extern void cscan_shared_set_budget(void);
+
+/* The room (blocks) that the pool has with the largest share. */
+extern uint32 cscan_shared_most_room(void);
 
 #endif							/* CSCAN_SHARED_H */
