@@ -65,7 +65,8 @@ COMMENT ON VIEW cscan_stat IS 'totals of each policy since the last reset; wait_
 
 CREATE FUNCTION cscan_stat_scheduler(
 	OUT locks bigint, OUT lock_waits bigint, OUT lock_time double precision,
-	OUT max_lock_time double precision, OUT stats_reset timestamptz)
+	OUT max_lock_time double precision, OUT stats_reset timestamptz,
+	OUT buffer_share double precision, OUT others_taken bigint, OUT scans_lost bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cscan_stat_scheduler_srf'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -73,7 +74,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION cscan_stat_scheduler() IS 'rows of the view cscan_stat_scheduler';
 
 CREATE VIEW cscan_stat_scheduler AS SELECT * FROM cscan_stat_scheduler();
-COMMENT ON VIEW cscan_stat_scheduler IS 'the scheduler''s lock since the last reset; times in milliseconds';
+COMMENT ON VIEW cscan_stat_scheduler IS 'the scheduler''s lock since the last reset, times in milliseconds; the share of shared buffers, and what it follows per second';
 
 CREATE FUNCTION cscan_stat_reset()
 RETURNS void

@@ -140,6 +140,18 @@ cscan_relation_path(RelFileLocator locator)
 #endif
 }
 
+/* 16: the number of frames in a strategy's ring is told */
+static inline int
+cscan_ring_size(BufferAccessStrategy strategy)
+{
+#if PG_VERSION_NUM >= 160000
+	return GetAccessStrategyBufferCount(strategy);
+#else
+	(void) strategy;
+	return Min(256 * 1024 / BLCKSZ, NBuffers / 8);
+#endif
+}
+
 /* 16: there may be no page cache between the server and its files */
 static inline bool
 cscan_io_is_direct(void)

@@ -30,6 +30,9 @@ PG_MODULE_MAGIC;
 #define DEFAULT_DROP_BEHIND	CSCAN_DROP_BEHIND_OFF
 #endif
 
+/* The largest share that can be set.  An eighth of all buffers is never taken. */
+#define MAX_BUFFER_SHARE	0.75
+
 bool		cscan_enabled = true;
 bool		cscan_columns_enabled = true;
 int			cscan_policy = CSCAN_POLICY_RELEVANCE;
@@ -46,6 +49,7 @@ bool		cscan_debug_small_scans = false;
 bool		cscan_preloaded = false;
 
 static char *page_cost_setting;
+static char *buffer_share_setting;
 
 static const struct config_enum_entry policy_options[] = {
 #define POLICY_OPTION(id, name) {#name, CSCAN_POLICY_##id, false},
@@ -70,11 +74,23 @@ static const struct config_enum_entry drop_behind_options[] = {
 
 void		_PG_init(void);
 
+/* Hand a number on to the assign hook.  False: out of memory. */
+static bool
+keep_number(double value, void **extra)
+{
+	double	   *checked = cscan_guc_malloc(sizeof(double));
+
+	if (checked == NULL)
+		return false;
+	*checked = value;
+	*extra = checked;
+	return true;
+}
+
 static bool
 check_page_cost(char **newval, void **extra, GucSource source)
 {
 	double		value = CSCAN_PAGE_COST_AUTO;
-	double	   *checked;
 
 	(void) source;
 	if (pg_strcasecmp(*newval, "auto") != 0 &&
@@ -83,12 +99,7 @@ check_page_cost(char **newval, void **extra, GucSource source)
 		GUC_check_errdetail("\"cscan.page_cost\" must be \"auto\" or a number from 0 to 10.");
 		return false;
 	}
-	checked = cscan_guc_malloc(sizeof(double));
-	if (checked == NULL)
-		return false;
-	*checked = value;
-	*extra = checked;
-	return true;
+	return keep_number(value, extra);
 }
 
 static void
@@ -96,6 +107,36 @@ assign_page_cost(const char *newval, void *extra)
 {
 	(void) newval;
 	cscan_page_cost = *(double *) extra;
+}
+
+static bool
+check_buffer_share(char **newval, void **extra, GucSource source)
+{
+	double		value = CSCAN_BUFFER_SHARE_AUTO;
+
+	(void) source;
+	if (pg_strcasecmp(*newval, "auto") != 0)
+	{
+		if (!parse_real(*newval, &value, 0, NULL))
+		{
+			GUC_check_errdetail("\"cscan.buffer_share\" must be \"auto\" or a number from 0 to 0.75.");
+			return false;
+		}
+		if (value < 0.0 || value > MAX_BUFFER_SHARE)
+		{
+			GUC_check_errmsg("%g is outside the valid range for parameter \"%s\" (%g .. %g)",
+							 value, "cscan.buffer_share", 0.0, MAX_BUFFER_SHARE);
+			return false;
+		}
+	}
+	return keep_number(value, extra);
+}
+
+static void
+assign_buffer_share(const char *newval, void *extra)
+{
+	(void) newval;
+	cscan_buffer_share = *(double *) extra;
 }
 
 static bool
@@ -202,14 +243,14 @@ define_server_settings(void)
 							PGC_POSTMASTER,
 							GUC_UNIT_KB,
 							NULL, NULL, NULL);
-	DefineCustomRealVariable("cscan.buffer_share",
-							 "Sets the share of shared_buffers that may hold pinned chunks.",
-							 "0 turns cooperative scans off.",
-							 &cscan_buffer_share,
-							 0.5, 0.0, 0.75,
-							 PGC_SIGHUP,
-							 0,
-							 NULL, NULL, NULL);
+	DefineCustomStringVariable("cscan.buffer_share",
+							   "Sets the share of shared_buffers that may hold pinned chunks.",
+							   "\"auto\" follows the load. 0 turns cooperative scans off.",
+							   &buffer_share_setting,
+							   "0.5",
+							   PGC_SIGHUP,
+							   0,
+							   check_buffer_share, assign_buffer_share, NULL);
 	DefineCustomEnumVariable("cscan.drop_behind",
 							 "Selects which chunks stay in the operating system's page cache.",
 							 NULL,

@@ -29,12 +29,15 @@ typedef enum CScanDropBehind
 /* cscan.page_cost = auto */
 #define CSCAN_PAGE_COST_AUTO	(-1.0)
 
+/* cscan.buffer_share = auto */
+#define CSCAN_BUFFER_SHARE_AUTO	(-1.0)
+
 /* Settings; see cscan.c for their meaning. */
 extern bool cscan_enabled;
 extern bool cscan_columns_enabled;
 extern int	cscan_policy;		/* a CScanPolicyId */
 extern int	cscan_chunk_size;	/* kB */
-extern double cscan_buffer_share;
+extern double cscan_buffer_share;	/* or CSCAN_BUFFER_SHARE_AUTO */
 extern int	cscan_drop_behind;	/* a CScanDropBehind */
 extern int	cscan_min_table_size;	/* kB, or -1 */
 extern int	cscan_max_scans;

@@ -134,7 +134,7 @@ class Oltp:
             rig.start(rig.settings.shared_buffers, None, None)
             data.load_pgbench(rig.cluster, max(1, round(self.pgbench_scale * rig.cluster.scale)))
             rig.start(rig.settings.shared_buffers, rig.settings.bandwidth,
-                      rig.settings.page_cache + (self.scans + self.clients) * PER_RANGES, **rig.chunks())
+                      rig.settings.page_cache + (self.scans + self.clients) * PER_RANGES, **rig.chunks(), **VARIANTS[name].server)
             rig.prepare(self.database, VARIANTS[name].hidden)
             watch, stop, ended, errors = Watch(rig.cluster.major, name, rig.limit), threading.Event(), [], []
             threads = [threading.Thread(target=self.scan, args=(rig, name, facts, number, stop, ended, errors), daemon=True)

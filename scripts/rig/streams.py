@@ -30,7 +30,7 @@ from .cluster import DATABASE
 from .limits import MB, USUAL_PACE, pace, scheduled, slices, time_reads
 from .progress import note, say
 from .seeks import Seeks
-from .testbed import BLOCK, MANAGER, CacheLimit, Reads, Watch
+from .testbed import BLOCK, MANAGER, CacheLimit, Reads, Watch, share_of
 from .trace import loads
 from .workload import POLICIES, VARIANTS, check_plan, query, run_streams, side_by_side, span_of
 
@@ -84,7 +84,7 @@ class Streams:
     def shared_buffers(self, rig, table):
         share = self.buffers
         if self.pool:
-            share = self.pool / float(rig.settings.extra.get('cscan.buffer_share', 0.5))
+            share = self.pool / share_of(rig.settings.extra.get('cscan.buffer_share', 0.5))
         return int(share * table) // MB * MB if share else rig.settings.shared_buffers
 
     def facts(self, rig, database):

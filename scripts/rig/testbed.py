@@ -9,6 +9,7 @@ so that the memory limit leaves the page cache what was asked for and nothing mo
     Watch, Reads                        what the operating system, and cscan, count while a run lasts
     usual_buffers(scale), usual_chunk(scale)
                                         shared_buffers in bytes and cscan.chunk_size in kB that go with a scale of TPC-H
+    share_of(setting)                   cscan.buffer_share as a number
 """
 import contextlib
 import math
@@ -36,6 +37,11 @@ STAT = ('scans', 'chunks_delivered', 'chunks_loaded', 'blocks_read', 'evictions'
 
 def usual_buffers(scale):
     return int(max(16, 192 * scale)) * MB
+
+
+def share_of(setting):
+    """cscan.buffer_share as a number: auto gives scans alone all that it may."""
+    return 0.75 if str(setting).lower() == 'auto' else float(setting)
 
 
 def usual_chunk(scale):
@@ -143,7 +149,7 @@ class Rig:
             def one(sql):
                 return connection.execute(sql).fetchone()[0]
             return {'shared_buffers': one("SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers'") * BLOCK,
-                    'buffer_share': float(one("SELECT current_setting('cscan.buffer_share')")) if self.cscan else 0.0,
+                    'buffer_share': share_of(one("SELECT current_setting('cscan.buffer_share')")) if self.cscan else 0.0,
                     'drop_behind': one("SELECT current_setting('cscan.drop_behind')") if self.cscan else 'off',
                     'chunk_blocks': self.chunk_blocks(), 'page_cache': self.settings.page_cache}
 

@@ -40,7 +40,8 @@ MEMBERS = '''WITH RECURSIVE family AS (SELECT r AS root, r AS relid FROM unnest(
     ORDER BY f.root, f.relid'''
 # Blocks of a chunk: the pool has room for eight or more.
 CHUNK = '''SELECT greatest(1, least(pg_size_bytes(current_setting('cscan.chunk_size')),
-        pg_size_bytes(current_setting('shared_buffers')) * current_setting('cscan.buffer_share')::float8 / 8)::bigint / 8192)'''
+        pg_size_bytes(current_setting('shared_buffers')) * replace(lower(current_setting('cscan.buffer_share')), 'auto', '0.125')::float8 / 8)::bigint
+        / 8192)'''
 
 
 @dataclass

@@ -189,6 +189,7 @@ class Variant:
     policy: str = ''            # of cscan; none: PostgreSQL's own scans
     hidden: str = ''            # an index that the planner does not get to see
     extra: dict = field(default_factory=dict)
+    server: dict = field(default_factory=dict)  # settings of the server, where the experiment knows of them
     idle: int = 0               # clients beside the streams that do not go on, see stop_in_the_middle()
     database: str = ''          # other than the experiment's, with the same rows in partitions
     memory: int = 0             # that a stream needs beyond others, for what it knows of them
@@ -215,6 +216,7 @@ VARIANTS = {
     'brin': Variant('Bitmap Index Scan on lineitem_shipdate_brin', extra=BITMAPS),
     'seqscan': Variant('Seq Scan on', extra=SEQ_SCANS),
     **{policy: Variant(r'Custom Scan \(CScan\) on', policy) for policy in (*POLICIES, 'demand')},
+    'relevance-auto': Variant(r'Custom Scan \(CScan\) on', 'relevance', server={'cscan.buffer_share': 'auto'}),
     'relevance-btree': Variant('lineitem_shipdate_btree', 'relevance', hidden='lineitem_shipdate_brin'),
     'relevance-idle': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=200),
     'relevance-workers': Variant(r'(?s)Workers Planned: 2.*Parallel Custom Scan \(CScan\) on', 'relevance', extra=WORKERS),

@@ -72,7 +72,7 @@ static void
 say_hello(void)
 {
 	cscan_lock();
-	cscan_shared_set_budget(cscan_buffer_share);
+	cscan_shared_set_budget();
 	cscan_shared->abm_latch = cscan_trace_ring->reader = MyLatch;
 	cscan_shared->abm_pid = MyProcPid;
 	cscan_shared_abm_lives(cscan_now());
@@ -119,6 +119,7 @@ cscan_abm_main(Datum arg)
 	cscan_loads_init();
 	cscan_loader_init();
 	cscan_locks_init();
+	cscan_share_init();
 	before_shmem_exit(say_goodbye, (Datum) 0);
 	before_shmem_exit(abandon_loads, (Datum) 0);
 

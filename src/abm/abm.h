@@ -5,6 +5,7 @@
  *
  *		abm.c			the ABM's life: start, errors, end
  *		rounds.c		its main loop
+ *		share.c			which share of shared buffers the pool may pin
  *		holding.c		the tables that are held: when their locks come and go
  *		loads.c			loads in flight: start, finish, which scans to wake
  *		loader.c		frames: start a load, finish it, let go
@@ -32,6 +33,11 @@ extern PGDLLEXPORT void cscan_abm_main(Datum arg);
 /* rounds.c */
 extern void cscan_rounds_run(uint32 wait_event);
 
+/* share.c */
+extern void cscan_share_init(void);
+extern void cscan_share_look(uint64 now);
+extern bool cscan_share_is_exceeded(void);
+
 /* holding.c */
 extern bool cscan_holding_look_after(void);
 extern void cscan_holding_yield_relations(void);
@@ -48,6 +54,8 @@ extern bool cscan_loads_step(void);
 extern bool cscan_loads_finish(void);
 extern void cscan_loads_go_on(void);
 extern bool cscan_loads_follow_wants(void);
+extern bool cscan_loads_shrink(void);
+extern uint64 cscan_loads_lost(void);
 extern void cscan_loads_drop_slot(int slot);
 extern void cscan_loads_tidy(bool now);
 extern void cscan_loads_abandon(void);

@@ -9,6 +9,8 @@
  *						that wait for it
  *		go_on			a step, and whatever can be started after it
  *		follow_wants	drop, unpin and pin again as the scans' wants change
+ *		shrink			let go of what exceeds the pool's limits
+ *		lost			what a larger share would have kept for scans
  *		drop_slot		forget a slot, giving up its load, and let its frames go
  *		tidy			close files now and then
  *		abandon			the ABM ends
@@ -65,14 +67,55 @@ static int *read_under;			/* by slot: policy that its chunk was read
 								 * under, or CSCAN_NONE */
 static int *to_wake;			/* scans; see find_scans_to_wake() */
 static int	loads_since_tidy;
+static uint64 blocks_lost;		/* see note_lost() */
+static uint64 blocks_loaded;	/* by all loads so far */
+static uint64 *evicted_at;		/* by chunk: blocks_loaded when it was evicted,
+								 * and no scan wanted it; 0: it was not */
 
 void
 cscan_loads_init(void)
 {
 	to_wake = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_max_scans);
 	read_under = MemoryContextAlloc(TopMemoryContext, sizeof(int) * cscan_pool.state->limits.max_slots);
+	evicted_at = MemoryContextAllocExtended(TopMemoryContext,
+											sizeof(uint64) * cscan_pool.state->limits.max_chunks,
+											MCXT_ALLOC_ZERO | MCXT_ALLOC_HUGE);
 	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
 		read_under[i] = CSCAN_NONE;
+	blocks_loaded = 1;
+}
+
+/*
+ * Note what a larger share would have saved, if this action is an instance of
+ * it; "used" is what was pinned before.  Call with the lock held.
+ *
+ *	- To make room, a chunk is unpinned that scans want.  It may have to be loaded
+ *	  again for them.
+ *	- A chunk is loaded that was evicted while no scan wanted it, and no more was
+ *	  loaded since than the largest share has more room for.
+ *
+ * A chunk's number may have come to another table meanwhile.  That is rare.
+ */
+static void
+note_lost(const CScanAction *act, uint32 used)
+{
+	bool		evict = act->kind == CSCAN_ACT_EVICT;
+
+	if (evict || act->kind == CSCAN_ACT_UNPIN)
+	{
+		if (cscan_pool_interested(&cscan_pool, act->chunk) > 0)
+			blocks_lost += used - cscan_pool.state->used;
+		else if (evict)
+			evicted_at[act->chunk] = blocks_loaded;
+	}
+	else if (act->kind == CSCAN_ACT_LOAD)
+	{
+		if (evicted_at[act->chunk] != 0 &&
+			blocks_loaded + cscan_pool.state->room - evicted_at[act->chunk] < cscan_shared_most_room())
+			blocks_lost += act->nblocks;
+		evicted_at[act->chunk] = 0;
+		blocks_loaded += act->nblocks;
+	}
 }
 
 /*
@@ -249,13 +292,16 @@ cscan_loads_run_scheduler(void)
 	{
 		CScanAction act;
 		uint64		now;
+		uint32		used;
 
 		CHECK_FOR_INTERRUPTS();
 		cscan_lock();
 		now = cscan_now();
+		used = cscan_pool.state->used;
 		cscan_pool_decide(&cscan_pool, now, &act);
 		if (act.kind == CSCAN_ACT_EVICT)
 			cscan_shared->stats[cscan_pool.scans[act.scan].policy].evictions++;
+		note_lost(&act, used);
 		cscan_shared_abm_lives(now);
 
 		/*
@@ -353,6 +399,49 @@ cscan_loads_follow_wants(void)
 		if (cscan_now() >= until)
 			return false;
 	}
+}
+
+/*
+ * The pool's limits may have fallen.  Unpin, then drop, what exceeds them.  What
+ * other processes miss now may be in these frames soon.  Returns false if there
+ * is more, after a while.
+ */
+bool
+cscan_loads_shrink(void)
+{
+	uint64		until = cscan_now() + CSCAN_PART_TIME;
+
+	for (;;)
+	{
+		CScanAction act;
+		bool		wanted;
+
+		CHECK_FOR_INTERRUPTS();
+		cscan_lock();
+		cscan_pool_shrink(&cscan_pool, &act);
+		wanted = act.kind != CSCAN_ACT_NOTHING && cscan_pool_interested(&cscan_pool, act.chunk) > 0;
+		if (act.kind != CSCAN_ACT_NOTHING)
+			cscan_shared->abm_idle = false;
+		if (act.kind == CSCAN_ACT_EVICT && read_under[act.slot] != CSCAN_NONE)
+			cscan_shared->stats[read_under[act.slot]].evictions++;
+		cscan_unlock();
+
+		if (act.kind == CSCAN_ACT_NOTHING)
+			return true;
+		if (act.kind == CSCAN_ACT_EVICT)
+			let_frames_go(act.slot);
+		else
+			cscan_loader_unpin(act.slot, wanted);
+		if (cscan_now() >= until)
+			return false;
+	}
+}
+
+/* Blocks so far that a larger share would have kept. */
+uint64
+cscan_loads_lost(void)
+{
+	return blocks_lost;
 }
 
 /* Close files if it is time, or at once if "now". */

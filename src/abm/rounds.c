@@ -104,17 +104,20 @@ look_after_neighbours(void)
 		let_go_of_waited_for();
 }
 
-/* After a reload the pool may exceed the budget. */
+/*
+ * After a reload the pool may exceed the budget.  If what is neither in flight
+ * nor in use is not enough, the rest goes, too.
+ */
 static void
 shrink_pool(void)
 {
 	cscan_lock();
-	cscan_shared_set_budget(cscan_buffer_share);
+	cscan_shared_set_budget();
 	cscan_unlock();
 
-	for (int i = 0; i < cscan_pool.state->limits.max_slots &&
-		 (cscan_pool.state->used > cscan_pool.state->budget ||
-		  cscan_pool.state->total > cscan_pool.state->room); i++)
+	while (!cscan_loads_shrink())
+		;
+	for (int i = 0; i < cscan_pool.state->limits.max_slots && cscan_share_is_exceeded(); i++)
 	{
 		if (cscan_pool.slots[i].space != CSCAN_NONE)
 			cscan_loads_drop_slot(i);
@@ -163,6 +166,7 @@ go_round(CScanRounds *last, uint64 now)
 	}
 	look_for_hollow();
 	cscan_recent_look();
+	cscan_share_look(now);
 	look_after_neighbours();
 	if (now >= last->report + REPORT_STATS_AFTER)
 	{

@@ -20,6 +20,7 @@
 #include "utils/memutils.h"
 
 #include "exec/exec.h"
+#include "exec/heap_page.h"
 #include "fault.h"
 
 /* Run the child and copy its bitmap, without pages beyond the table's end. */
@@ -105,8 +106,10 @@ cscan_bitmap_get_page(CScanState *node, BlockNumber block, ReadStream *stream)
 {
 	HeapScanDesc heap = (HeapScanDesc) node->scan;
 	const CScanPage *page = &node->pages->entries[node->entry];
+	int64		before = pgBufferUsage.shared_blks_read;
 
 	cscan_heap_pin_page(heap, block, stream);
+	cscan_heap_page_count(node, before);
 	cscan_prune(heap, heap->rs_cbuf);
 
 	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_SHARE);

@@ -319,7 +319,10 @@ next_rows(CScanState *node)
 		}
 		if (next_heap_block(c, &block))
 		{
+			int64		before = pgBufferUsage.shared_blks_read;
+
 			cscan_heap_get_page(heap, block, NULL);
+			cscan_heap_page_count(node, before);
 			CSCAN_FAULT(CSCAN_FAULT_PAGE);
 			heap->rs_cindex = 0;
 			if (heap->rs_ntuples > 0)

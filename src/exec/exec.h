@@ -153,6 +153,7 @@ typedef struct CScanState
 	uint32		entry;			/* entry in pages, for next_block or before */
 	bool		self_read;		/* the chunk is not known to be in memory */
 	CScanAhead	ahead;
+	int			ring_used;		/* frames taken for the ring of "scan" */
 	bool		recheck_page;	/* check the index condition of its tuples */
 
 	CScanScroll *scroll;		/* of a scan that may go backward; else NULL */

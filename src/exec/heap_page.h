@@ -10,6 +10,7 @@
 
 #include "compat.h"
 
+#include "executor/instrument.h"
 #include "executor/tuptable.h"
 #include "storage/bufpage.h"
 
@@ -26,13 +27,37 @@ cscan_heap_page_taken(CScanState *node)
 }
 
 /*
+ * Count the frames that the scan has taken by reading pages itself, since this
+ * process had read so many blocks.  With a ring these are at most as many as the
+ * ring has: then it takes its own again.
+ */
+static inline void
+cscan_heap_page_count(CScanState *node, int64 before)
+{
+	BufferAccessStrategy ring = ((HeapScanDesc) node->scan)->rs_strategy;
+	int64		n = pgBufferUsage.shared_blks_read - before;
+
+	if (likely(n == 0))
+		return;
+	if (ring != NULL)
+		n = Min(n, cscan_ring_size(ring) - node->ring_used);
+	if (n <= 0)
+		return;
+	node->ring_used += ring != NULL ? (int) n : 0;
+	cscan_registry_took_frames((uint64) n);
+}
+
+/*
  * Bring the visible tuples of a page into the scan descriptor, in the place of
  * those of the last one.
  */
 static inline void
 cscan_heap_page_get(CScanState *node, BlockNumber block, ReadStream *stream)
 {
+	int64		before = pgBufferUsage.shared_blks_read;
+
 	cscan_heap_get_page((HeapScanDesc) node->scan, block, stream);
+	cscan_heap_page_count(node, before);
 	if (node->kind == CSCAN_TID_RANGE)
 		cscan_tid_range_trim(node);
 	cscan_heap_page_taken(node);

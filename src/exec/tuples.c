@@ -55,6 +55,7 @@ make_descriptor(CScanState *node)
 															&node->max_tid);
 			break;
 	}
+	node->ring_used = 0;
 	if (!node->plain)
 	{
 		heap->rs_cindex = heap->rs_ntuples = 0;

@@ -63,7 +63,7 @@ cscan_planner_switched_off(void)
 		return "cscan is not loaded by shared_preload_libraries";
 	if (!cscan_enabled)
 		return "cscan.enabled is off";
-	if (cscan_buffer_share <= 0)
+	if (cscan_buffer_share == 0)
 		return "cscan.buffer_share is 0";
 	if (!synchronize_seqscans)
 		return "synchronize_seqscans is off: rows are wanted in physical order";

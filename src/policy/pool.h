@@ -474,6 +474,13 @@ extern int	cscan_pool_hold(CScanPool *pool);
 extern void cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act);
 
 /*
+ * The limits may have fallen below what the slots have.  Decide what goes next:
+ * first pins (CSCAN_ACT_UNPIN), then slots (CSCAN_ACT_EVICT).  What is in flight
+ * stays until its load has ended, and so do slots in use that exceed the room.
+ */
+extern void cscan_pool_shrink(CScanPool *pool, CScanAction *act);
+
+/*
  * Could decide find anything to do?  If not, the ABM need not be told of what
  * has changed.
  */

@@ -72,6 +72,7 @@ typedef enum CScanTraceKind
 	CSCAN_TRACE_CURSOR = 58,
 	CSCAN_TRACE_CACHED = 59,
 	CSCAN_TRACE_LEAVE_SPACE = 60,
+	CSCAN_TRACE_SHRINK = 61,
 
 	/* The trace itself. */
 	CSCAN_TRACE_LOST = 64,		/* records are missing here */

@@ -403,6 +403,50 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 		begin_load(pool, slot, slot == there, again, &have, now, act);
 }
 
+/*
+ * No scan asks for this room, and the scans may have several policies.  So the
+ * lowest keepRelevance goes first, which looks at all of them.  A slot in use is
+ * unpinned last, and is never evicted.
+ */
+static void
+shrink(CScanPool *pool, CScanAction *act)
+{
+	CScanPoolState *state = pool->state;
+	uint64_t   *candidates = cscan_slot_set(pool, CSCAN_SLOTS_CANDIDATES);
+	bool		pinned = state->used > state->budget;
+	int			slot = CSCAN_NONE;
+
+	act->kind = CSCAN_ACT_NOTHING;
+	act->slot = act->space = act->scan = CSCAN_NONE;
+	if (!pinned && state->total <= Max(state->room, state->budget))
+		return;
+	for (int spare_used = 1; spare_used >= (pinned ? 0 : 1) && slot == CSCAN_NONE; spare_used--)
+	{
+		find_candidates(pool, CSCAN_NONE, spare_used != 0, pinned, candidates);
+		slot = choose_among(pool, &cscan_policy_relevance, candidates);
+	}
+	if (slot == CSCAN_NONE)
+		return;
+	if (pinned)
+	{
+		name_slot(pool, CSCAN_ACT_UNPIN, slot, act);
+		cscan_slots_set_held(pool, slot, false);
+	}
+	else
+		evict(pool, slot, act);
+}
+
+void
+cscan_pool_shrink(CScanPool *pool, CScanAction *act)
+{
+	bool		nothing;
+
+	shrink(pool, act);
+	nothing = act->kind == CSCAN_ACT_NOTHING;
+	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_SHRINK,.flag = (uint8_t) act->kind,
+				 .slot = act->slot,.other = act->space,.chunk = nothing ? 0 : act->chunk);
+}
+
 /* If scans take chunks in order, finding out takes as long as deciding. */
 bool
 cscan_pool_wants_load(CScanPool *pool, uint64_t now)

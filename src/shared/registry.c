@@ -45,9 +45,7 @@ worth_sharing(const CScanTarget *targets, int ntargets)
 	{
 		for (uint32 r = 0; r < targets[i].nranges; r++)
 			wanted += targets[i].ranges[r].end - targets[i].ranges[r].first;
-		chunk_blocks = Min(chunk_blocks,
-						   cscan_pool_chunk_blocks(&cscan_pool, cscan_shared->preferred_chunk_blocks,
-												   targets[i].nblocks));
+		chunk_blocks = Min(chunk_blocks, cscan_tables_chunk_blocks(targets[i].nblocks));
 	}
 	return wanted > chunk_blocks;
 }
@@ -442,6 +440,13 @@ cscan_registry_progress(CScanRegistration *reg)
 	/* This checks the owner without the lock: it hardly matters. */
 	if (cscan_scans[reg->ticket.scan].serial == reg->ticket.scan_serial)
 		pg_atomic_write_u32(progress, pg_atomic_read_u32(progress) + 1);
+}
+
+void
+cscan_registry_took_frames(uint64 n)
+{
+	if (cscan_preloaded)
+		pg_atomic_fetch_add_u64(&cscan_shared->scans_took, (int64) n);
 }
 
 /*

@@ -110,6 +110,9 @@ extern CScanDelivery cscan_registry_next(CScanRegistration *reg, CScanPortion *p
 /* Count a page that the scan has taken. */
 extern void cscan_registry_progress(CScanRegistration *reg);
 
+/* Count frames that a scan, registered or not, has taken for what it reads. */
+extern void cscan_registry_took_frames(uint64 n);
+
 /*
  * Leave.  The last scan of a table waits a moment for the ABM to let go.  When
  * the owner leaves, nothing is left for processes that have joined.

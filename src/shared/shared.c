@@ -31,10 +31,26 @@ static shmem_startup_hook_type prev_shmem_startup_hook;
 #define CSCAN_MAX_ROOM		0.875
 
 void
-cscan_shared_set_budget(double share)
+cscan_shared_set_budget(void)
 {
+	bool		is_auto = cscan_buffer_share == CSCAN_BUFFER_SHARE_AUTO;
+	double		share = cscan_buffer_share;
+
+	/* From a number on, auto begins with that number. */
+	if (is_auto && !cscan_shared->share_is_auto)
+		cscan_balance_begin(&cscan_shared->balance, cscan_shared->share);
+	if (is_auto)
+		share = cscan_shared->balance.share;
+	cscan_shared->share_is_auto = is_auto;
+	cscan_shared->share = share;
 	cscan_pool_set_limits(&cscan_pool, (uint32_t) (NBuffers * share),
 						  (uint32_t) (NBuffers * Min(share * CSCAN_ROOM_FACTOR, CSCAN_MAX_ROOM)));
+}
+
+uint32
+cscan_shared_most_room(void)
+{
+	return (uint32) (NBuffers * CSCAN_MAX_ROOM);
 }
 
 static uint32
@@ -170,6 +186,7 @@ shmem_startup(void)
 		cscan_shared->lock = &(GetNamedLWLockTranche(CSCAN_TRANCHE))->lock;
 		cscan_shared->preferred_chunk_blocks = preferred_chunk_blocks();
 		pg_atomic_init_u32(&cscan_shared->lock_queue, 0);
+		pg_atomic_init_u64(&cscan_shared->scans_took, 0);
 		cscan_shared->next_serial = 1;
 		cscan_shared->stats_reset = GetCurrentTimestamp();
 		ConditionVariableInit(&cscan_shared->released);
@@ -185,7 +202,8 @@ shmem_startup(void)
 		}
 
 		cscan_pool_init(&cscan_pool, &pool_limits);
-		cscan_shared_set_budget(cscan_buffer_share);
+		cscan_shared->share = CSCAN_BALANCE_START;
+		cscan_shared_set_budget();
 	}
 	LWLockRelease(AddinShmemInitLock);
 }

@@ -47,6 +47,7 @@
 #include "utils/timestamp.h"
 
 #include "cscan.h"
+#include "policy/balance.h"
 #include "shared/trace_ring.h"
 
 /*
@@ -171,6 +172,9 @@ typedef struct CScanShared
 								 * (us) */
 	pg_atomic_uint64 abm_progress;	/* when a load last went on (us) */
 
+	/* Frames that scans have taken, without a ring or for one; no lock. */
+	pg_atomic_uint64 scans_took;
+
 	uint64		self_read;		/* when a scan last read for itself after a
 								 * while without loads (us) */
 	uint64		next_serial;
@@ -192,6 +196,17 @@ typedef struct CScanShared
 	uint64		releases_wanted;
 	uint64		releases_done;
 	ConditionVariable released; /* signalled when releases_done has changed */
+
+	/*
+	 * The share of shared buffers in force, and what the ABM saw last, per
+	 * second: frames that others took, and blocks that a larger share would
+	 * have kept for scans.  Written by the ABM under the lock.
+	 */
+	double		share;
+	bool		share_is_auto;
+	CScanBalance balance;		/* if so */
+	double		others_taken;
+	double		scans_lost;
 
 	CScanStats	stats[CSCAN_NPOLICIES];
 	CScanLockStats lock_stats;
@@ -243,9 +258,10 @@ extern bool cscan_lock_at_once;
  * "Have" returns the table's entry, found or new, with room for so many
  * blocks, or CSCAN_NONE if that is not possible.  "Drop" forgets an entry that
  * nothing is held of and no scan reads.  "Hide" makes an entry impossible to
- * find.
+ * find.  "Chunk blocks" says what a chunk of a new table would have.
  */
 extern int	cscan_tables_have(Relation rel, BlockNumber nblocks);
+extern uint32 cscan_tables_chunk_blocks(BlockNumber nblocks);
 extern void cscan_tables_hide(int table);
 extern void cscan_tables_drop(int table);
 
@@ -253,9 +269,12 @@ extern void cscan_tables_drop(int table);
 extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);
 
 /*
- * Set the pool's budget and room for a cscan.buffer_share; call with the lock
- * held.
+ * Set the pool's budget and room, for cscan.buffer_share as it is now, or for
+ * the balance's share if that is auto; call with the lock held.
  */
-extern void cscan_shared_set_budget(double share);
+extern void cscan_shared_set_budget(void);
+
+/* The room (blocks) that the pool has with the largest share. */
+extern uint32 cscan_shared_most_room(void);
 
 #endif							/* CSCAN_SHARED_H */

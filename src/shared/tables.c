@@ -65,15 +65,27 @@ device_of(Oid tablespace)
 }
 
 /*
+ * A chunk's size stays as it is while its table is scanned.  So if the share
+ * moves by itself, the pool holds 8 chunks even when it is least.
+ */
+uint32
+cscan_tables_chunk_blocks(BlockNumber nblocks)
+{
+	uint32		preferred = cscan_shared->preferred_chunk_blocks;
+
+	if (cscan_buffer_share == CSCAN_BUFFER_SHARE_AUTO)
+		preferred = Min(preferred, Max(1, (uint32) (NBuffers * CSCAN_BALANCE_FLOOR) / 8));
+	return cscan_pool_chunk_blocks(&cscan_pool, preferred, nblocks);
+}
+
+/*
  * Add a space for the table.  If so many numbers are not free, its chunks
  * become larger, as far as the pool allows.
  */
 static int
 add_space(BlockNumber nblocks, uint32 device)
 {
-	uint32		chunk_blocks = cscan_pool_chunk_blocks(&cscan_pool,
-													   cscan_shared->preferred_chunk_blocks,
-													   nblocks);
+	uint32		chunk_blocks = cscan_tables_chunk_blocks(nblocks);
 
 	for (;;)
 	{

@@ -424,6 +424,9 @@ cscan_stat_scheduler_srf(PG_FUNCTION_ARGS)
 	CScanRow	row = {0};
 	CScanLockStats stats;
 	TimestampTz reset;
+	double		share;
+	double		others_taken;
+	double		scans_lost;
 
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
@@ -431,6 +434,9 @@ cscan_stat_scheduler_srf(PG_FUNCTION_ARGS)
 	cscan_lock();
 	stats = cscan_shared->lock_stats;
 	reset = cscan_shared->stats_reset;
+	share = cscan_shared->share;
+	others_taken = cscan_shared->others_taken;
+	scans_lost = cscan_shared->scans_lost;
 	cscan_unlock();
 
 	row.values[0] = Int64GetDatum((int64) stats.locks);
@@ -438,6 +444,9 @@ cscan_stat_scheduler_srf(PG_FUNCTION_ARGS)
 	row.values[2] = Float8GetDatum(stats.lock_time);
 	row.values[3] = Float8GetDatum(stats.max_lock_time);
 	row.values[4] = TimestampTzGetDatum(reset);
+	row.values[5] = Float8GetDatum(share);
+	row.values[6] = Int64GetDatum((int64) others_taken);
+	row.values[7] = Int64GetDatum((int64) scans_lost);
 	put_rows(fcinfo, &row, 1);
 	return (Datum) 0;
 }

@@ -6,7 +6,7 @@ PREPARE settings AS
     SELECT name, vartype, context, boot_val, unit, min_val, max_val, array_to_string(enumvals, ' ')
     FROM pg_settings WHERE name ~ '^cscan\.' ORDER BY name COLLATE "C";
 SELECT results_eq('settings', $$ VALUES
-    ('cscan.buffer_share', 'real', 'sighup', '0.5', NULL, '0', '0.75', NULL),
+    ('cscan.buffer_share', 'string', 'sighup', '0.5', NULL, NULL, NULL, NULL),
     ('cscan.chunk_size', 'integer', 'postmaster', '4096', 'kB', '64', '262144', NULL),
     ('cscan.columns', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),
     ('cscan.debug_fault', 'string', 'superuser', '', NULL, NULL, NULL, NULL),

@@ -20,7 +20,7 @@ SELECT is(columns_of('cscan_relations'), 'datid oid, relid oid, scans integer, c
 SELECT is(columns_of('cscan_stat'), 'policy text, scans bigint, chunks_delivered bigint, chunks_loaded bigint, blocks_read bigint, '
     'evictions bigint, self_reads bigint, waits bigint, wait_time double precision, wakeups bigint, stats_reset timestamp with time zone', 'cscan_stat');
 SELECT is(columns_of('cscan_stat_scheduler'), 'locks bigint, lock_waits bigint, lock_time double precision, max_lock_time double precision, '
-    'stats_reset timestamp with time zone', 'cscan_stat_scheduler');
+    'stats_reset timestamp with time zone, buffer_share double precision, others_taken bigint, scans_lost bigint', 'cscan_stat_scheduler');
 
 -- A scan that stops in its third chunk; the first of a cursor is read before it registers.
 SELECT is(pg_relation_size('t'), 100 * 8192::bigint, 'a table of 100 blocks, 13 chunks');

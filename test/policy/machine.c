@@ -195,13 +195,12 @@ take(void *m, int scan, int helper, uint64_t now, uint32_t *chunk)
 }
 
 static MachineAction
-decide(void *m, uint64_t now)
+action(const CScanAction *done)
 {
-	CScanAction act;
+	CScanAction act = *done;
 	MachineAction result;
 	CScanRun	run = {0, 0, 0};
 
-	cscan_pool_decide(m, now, &act);
 	memset(&result, 0, sizeof(result));
 	result.kind = (int) act.kind;
 	result.slot = result.space = result.scan = CSCAN_NONE;
@@ -223,6 +222,24 @@ decide(void *m, uint64_t now)
 		MACHINE_HASH(result.runs, run.place);
 	}
 	return result;
+}
+
+static MachineAction
+decide(void *m, uint64_t now)
+{
+	CScanAction act;
+
+	cscan_pool_decide(m, now, &act);
+	return action(&act);
+}
+
+static MachineAction
+shrink(void *m)
+{
+	CScanAction act;
+
+	cscan_pool_shrink(m, &act);
+	return action(&act);
 }
 
 static bool
@@ -420,6 +437,7 @@ const Machine core_machine = {
 	.useless = useless,
 	.release = release,
 	.hold = hold,
+	.shrink = shrink,
 	.rebuild = rebuild,
 	.scan = get_scan,
 	.space = get_space,

@@ -194,6 +194,7 @@ typedef struct Machine
 	int			(*useless) (void *m);
 	int			(*release) (void *m);
 	int			(*hold) (void *m);
+	MachineAction (*shrink) (void *m);
 	void		(*rebuild) (void *m);	/* all that is counted; may be NULL */
 
 	MachineScan (*scan) (void *m, int scan);

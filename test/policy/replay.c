@@ -46,7 +46,7 @@ static const char *const call_names[] = {
 	"limits", "add space", "extend space", "remove space", "access", "register", "announce", "start",
 	"rest", "unwant", "unwant space", "unregister", "stalled", "warm", "position", "join", "quit",
 	"choose", "block time", "take", "decide", "loaded", "drop", "useless", "release", "hold",
-	"cursor", "cached", "leave space"
+	"cursor", "cached", "leave space", "shrink"
 };
 
 #define NAME(names, n)	((n) < sizeof(names) / sizeof(names[0]) ? (names)[n] : "?")
@@ -286,6 +286,11 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 			if (r->flag == CSCAN_ACT_LOAD)
 				fprintf(out, " blocks %u pieces %04x", r->blocks, r->count);
 			break;
+		case CSCAN_TRACE_SHRINK:
+			fprintf(out, " -> %s", NAME(action_names, r->flag));
+			if (r->flag != CSCAN_ACT_NOTHING)
+				fprintf(out, " slot %d space %d chunk %u", r->slot, r->other, r->chunk);
+			break;
 		case CSCAN_TRACE_LOADED:
 			fprintf(out, " slot %d took %llu%s%s", r->slot,
 					(unsigned long long) r->chunk | (unsigned long long) r->blocks << 32,
@@ -321,7 +326,7 @@ has_time(uint8_t kind)
 static bool
 is_call(uint8_t kind)
 {
-	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_LEAVE_SPACE;
+	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_SHRINK;
 }
 
 void
@@ -630,6 +635,9 @@ call(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 			return true;
 		case CSCAN_TRACE_HOLD:
 			cscan_pool_hold(pool);
+			return true;
+		case CSCAN_TRACE_SHRINK:
+			cscan_pool_shrink(pool, &act);
 			return true;
 		default:
 			call_plain(pool, r, ranges);

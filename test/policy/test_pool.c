@@ -361,6 +361,66 @@ test_budget(void)
 	pool_free(pool);
 }
 
+/* Shrink as far as possible: the number of steps, and the slots in their order. */
+static int
+shrink(CScanPool *pool, CScanActionKind kind, int *slots)
+{
+	CScanAction act;
+	int			n = 0;
+
+	for (;;)
+	{
+		cscan_pool_shrink(pool, &act);
+		if (act.kind == CSCAN_ACT_NOTHING)
+			return n;
+		is_int(act.kind, kind, "shrink: pins before slots");
+		slots[n++] = act.slot;
+	}
+}
+
+static void
+test_shrink(void)
+{
+	CScanPool  *pool = pool_create(4, 16, 64);
+	int			table = table_add(pool, 1);
+	int			slots[16];
+	int			used;
+	int			wanted;
+	int			wanted_twice;
+	int			unwanted;
+	int			in_flight;
+
+	cscan_pool_set_limits(pool, 64, 64);
+	used = chunk_put(pool, 0, 1);
+	scan_add(pool, table, R, 4, 0, 0, 2);
+	cscan_pool_choose(pool, 0, CSCAN_NONE, 3);
+	wanted_twice = chunk_put(pool, 1, 4);
+	wanted = chunk_put(pool, 2, 5);
+	unwanted = chunk_put(pool, 3, 6);
+	in_flight = chunk_begin(pool, 4, 7);
+	scan_add(pool, table, R, 4, 1, 2, 8);
+	scan_add(pool, table, R, 4, 1, 1, 9);
+
+	is_int(shrink(pool, CSCAN_ACT_UNPIN, slots), 0, "shrink: not below the limits");
+	cscan_pool_set_limits(pool, 3, 64);
+	is_int(shrink(pool, CSCAN_ACT_UNPIN, slots), 2, "shrink: as many pins as need be");
+	ok(slots[0] == unwanted && slots[1] == wanted, "shrink: what nobody wants, then what fewer scans want");
+	is_int(pool->state->total, 5, "shrink: the slots stay");
+	cscan_pool_set_limits(pool, 0, 64);
+	is_int(shrink(pool, CSCAN_ACT_UNPIN, slots), 2, "shrink: all pins but that of a load");
+	ok(slots[0] == wanted_twice && slots[1] == used, "shrink: what is in use comes last");
+	is_int(cscan_pool_hold(pool), CSCAN_NONE, "shrink: nothing is pinned again");
+	cscan_pool_loaded(pool, in_flight, 10, 0, false, false);
+	is_int(shrink(pool, CSCAN_ACT_UNPIN, slots), 1, "shrink: when the load has ended, its pin, too");
+	cscan_pool_set_limits(pool, 0, 0);
+	is_int(shrink(pool, CSCAN_ACT_EVICT, slots), 4, "shrink: slots that exceed the room go");
+	is_int(pool->state->total, 1, "shrink: but not one in use");
+	is_int(pool->scans[0].in_use, used, "shrink: which its reader keeps");
+	cscan_pool_set_limits(pool, 64, 64);
+	ok(pool_check(pool) == NULL, "shrink: the pool is sound");
+	pool_free(pool);
+}
+
 void
 test_pool(void)
 {
@@ -377,4 +437,5 @@ test_pool(void)
 	test_stalled();
 	test_two_tables();
 	test_budget();
+	test_shrink();
 }

@@ -345,6 +345,10 @@ manager_call(CScanPool *pool, Random *random, uint64_t now)
 			(void) cscan_pool_hold(pool);
 			break;
 		case 3:
+			if (random_chance(random, 20))
+				cscan_pool_set_limits(pool, BUDGET / 2 + random_below(random, BUDGET),
+									  BUDGET + random_below(random, BUDGET));
+			cscan_pool_shrink(pool, &act);
 			if (random_chance(random, 10))
 				cscan_pool_set_block_time(pool, (1 + random_below(random, 20000)) / 700.0);
 			slot = pick(pool, random, SLOTS, slot_used);
@@ -453,7 +457,7 @@ test_same(void)
 	}
 	is_int(same, RUNS, "traces that begin in the middle replay with the same decisions");
 	note("%llu decisions", (unsigned long long) decisions);
-	for (int kind = CSCAN_TRACE_LIMITS; kind <= CSCAN_TRACE_LEAVE_SPACE; kind++)
+	for (int kind = CSCAN_TRACE_LIMITS; kind <= CSCAN_TRACE_SHRINK; kind++)
 	{
 		if (kinds[kind] == 0)
 			note("no record of kind %d", kind);
@@ -592,6 +596,8 @@ test_changed(void)
 		{CSCAN_TRACE_USELESS, 20, "what is useless"},
 		{CSCAN_TRACE_RELEASE, 20, "what is released"},
 		{CSCAN_TRACE_HOLD, 20, "what is held"},
+		{CSCAN_TRACE_SHRINK, 1, "how the pool shrinks"},
+		{CSCAN_TRACE_SHRINK, 20, "what goes as it shrinks"},
 	};
 
 	record_calls(1, 4 * CALLS);
@@ -710,7 +716,7 @@ test_print(void)
 	ok(replay_print(in, out, &replay) == REPLAY_SAME, "a trace is printed");
 	fclose(in);
 	fclose(out);
-	ok(strstr(text, "version 4: 8 scans, 6 slots, 16 helpers, 6 spaces, 2048 chunks\n") != NULL &&
+	ok(strstr(text, "version 5: 8 scans, 6 slots, 16 helpers, 6 spaces, 2048 chunks\n") != NULL &&
 	   strstr(text, " add space chunk_blocks 8 chunks 10 device 0 -> space 0\n") != NULL &&
 	   strstr(text, " access space 0: granted\n") != NULL &&
 	   strstr(text, "           100 register policy relevance -> scan 0\n") != NULL &&

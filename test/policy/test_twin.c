@@ -793,13 +793,39 @@ finish_load(Twins *t)
 	BOTH(loaded, slot, t->now, duration, failed, cheap);
 }
 
+/* Until nothing can go, or only some of it. */
+static void
+shrink(Twins *t)
+{
+	MachineAction a;
+
+	do
+	{
+		MachineAction b;
+
+		a = t->machine[0]->shrink(t->m[0]);
+		b = t->machine[1]->shrink(t->m[1]);
+		t->what = "shrink";
+		same(t, a.kind, b.kind);
+		t->what = "shrink: slot";
+		same(t, a.slot, b.slot);
+		t->what = "shrink: chunk";
+		same(t, a.chunk, b.chunk);
+		t->what = "shrink: the rest";
+		same(t, memcmp(&a, &b, sizeof(a)), 0);
+	} while (a.kind != MACHINE_NOTHING && t->wrong == NULL && chance(t, 90));
+}
+
 static void
 look_after(Twins *t)
 {
 	int			slot;
 
-	switch (below(t, 3))
+	switch (below(t, 4))
 	{
+		case 3:
+			shrink(t);
+			break;
 		case 0:
 			t->what = "useless";
 			slot = t->machine[0]->useless(t->m[0]);

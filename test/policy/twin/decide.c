@@ -372,3 +372,53 @@ twin_decide(Twin *t, uint64_t now)
 		t->made_room_for = scan;
 	return act;
 }
+
+/*
+ * What is more than the limits allow goes: pins before slots.  First goes what
+ * relevance thinks the least of.  Slots that are read lose only their pins, and
+ * after all the others.
+ */
+MachineAction
+twin_shrink(Twin *t)
+{
+	bool		pins = twin_all_blocks(t, true) > t->budget;
+	uint32_t	most = t->room > t->budget ? t->room : t->budget;
+	MachineAction act;
+	int			victim = MACHINE_NONE;
+
+	memset(&act, 0, sizeof(act));
+	act.kind = MACHINE_NOTHING;
+	act.slot = act.space = act.scan = MACHINE_NONE;
+	if (!pins && twin_all_blocks(t, false) <= most)
+		return act;
+	for (int q = 0; q < t->limits.scans; q++)
+		t->sight[q] = twin_look(t, q);
+	for (int i = 0; i < t->limits.slots; i++)
+	{
+		const TwinSlot *s = &t->slot[i];
+		bool		is_read = twin_readers(t, i) > 0;
+		bool		victim_is_read = victim != MACHINE_NONE && twin_readers(t, victim) > 0;
+		uint64_t	worth;
+		uint64_t	victim_worth;
+
+		if (!s->taken || s->in_flight || (pins ? !s->held : is_read) || promised(t, i))
+			continue;
+		worth = twin_worth(t, MACHINE_RELEVANCE, i);
+		victim_worth = victim == MACHINE_NONE ? 0 : twin_worth(t, MACHINE_RELEVANCE, victim);
+		if (victim == MACHINE_NONE ||
+			(is_read != victim_is_read ? victim_is_read :
+			 worth != victim_worth ? worth < victim_worth : s->stamp < t->slot[victim].stamp))
+			victim = i;
+	}
+	if (victim == MACHINE_NONE)
+		return act;
+	act.kind = pins ? MACHINE_UNPIN : MACHINE_EVICT;
+	act.slot = victim;
+	act.chunk = t->slot[victim].chunk;
+	act.space = t->space_of[act.chunk];
+	if (pins)
+		t->slot[victim].held = false;
+	else
+		twin_empty(t, victim);
+	return act;
+}

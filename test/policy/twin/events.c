@@ -751,6 +751,12 @@ hold(void *m)
 	return MACHINE_NONE;
 }
 
+static MachineAction
+shrink(void *m)
+{
+	return twin_shrink(m);
+}
+
 /* ------------------------------------------------------------------
  * Views
  * ------------------------------------------------------------------ */
@@ -916,6 +922,7 @@ const Machine naive_machine = {
 	.useless = useless,
 	.release = release,
 	.hold = hold,
+	.shrink = shrink,
 	.scan = get_scan,
 	.space = get_space,
 	.slot = get_slot,

@@ -211,6 +211,7 @@ extern uint64_t twin_worth(const Twin *t, int policy, int slot);
  * ------------------------------------------------------------------ */
 
 extern MachineAction twin_decide(Twin *t, uint64_t now);
+extern MachineAction twin_shrink(Twin *t);
 extern void twin_empty(Twin *t, int slot);
 
 #endif							/* TWIN_H */
