@@ -24,7 +24,8 @@
  * writers, VACUUM.  And chunks that had to go are there in part until their
  * frames are taken.  So in each round the ABM looks for a few blocks of some
  * chunks.  Of chunks that are equally relevant, those of which most is there
- * already are loaded first (Section 7.1).
+ * already are loaded first (Section 7.1).  A scan that is alone gets a table in
+ * its order, as far as it can: so the copy that CREATE TABLE AS makes keeps it.
  *
  * All of this is a guess.  A wrong one costs nothing but time.
  *
@@ -192,9 +193,14 @@ cscan_recent_look(void)
 			next = 0;
 			break;
 		}
+		spaces[nchunks] = *cscan_pool_space_of(&cscan_pool, chunk);
+		if (spaces[nchunks].nscans < 2)
+		{
+			next = spaces[nchunks].first_chunk + spaces[nchunks].nchunks;
+			continue;
+		}
 		next = chunk + 1;
 		chunks[nchunks] = chunk;
-		spaces[nchunks] = *cscan_pool_space_of(&cscan_pool, chunk);
 		cached[nchunks++] = cscan_set_has(cscan_pool.cached, chunk);
 	}
 	cscan_unlock();

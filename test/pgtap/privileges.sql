@@ -1,4 +1,8 @@
 -- Who may call, see and reset what.
+-- Committed before: a scan of a table that its own transaction made is not registered.
+CREATE TABLE t (id int, pad text) WITH (fillfactor = 10);
+INSERT INTO t SELECT i, repeat('x', 700) FROM generate_series(1, 100) i;
+
 BEGIN;
 SELECT plan(54);
 
@@ -6,8 +10,6 @@ CREATE ROLE regress_cscan_one;
 CREATE ROLE regress_cscan_two;
 CREATE ROLE regress_cscan_member IN ROLE regress_cscan_one;
 CREATE ROLE regress_cscan_monitor IN ROLE pg_monitor;
-CREATE TABLE t (id int, pad text) WITH (fillfactor = 10);
-INSERT INTO t SELECT i, repeat('x', 700) FROM generate_series(1, 100) i;
 CREATE TABLE secret AS TABLE t;
 GRANT SELECT ON t TO regress_cscan_one, regress_cscan_two;
 
@@ -116,3 +118,4 @@ CLOSE c;
 
 SELECT * FROM finish();
 ROLLBACK;
+DROP TABLE t;

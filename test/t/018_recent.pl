@@ -1,5 +1,6 @@
 # Where nobody has scanned a table for a while, its loads begin with what is
-# still in memory.  While it is scanned, what others bring into memory is next.
+# still in memory.  While several scans are under way, what others bring into
+# memory is next; a scan that is alone goes on in order.
 
 use strict;
 use warnings;
@@ -21,7 +22,7 @@ my $traces = 0;
 # Counts a table, slowly while something is done; the chunks that were loaded for it, in this order.
 sub loads
 {
-	my ($table, $name, $meanwhile) = @_;
+	my ($table, $name, $meanwhile, $nscans) = @_;
 	my $trace = "recent.$traces";
 	my $path = $node->data_dir . "/$trace";
 	my @loads;
@@ -30,13 +31,13 @@ sub loads
 	set_conf($node, 'cscan.trace' => "'$trace'");
 	poll($node, "SELECT count(*) = 1 FROM pg_ls_dir('.') f WHERE f = '$trace'") or die 'no trace';
 	my $holder = session($node, name => 'holder');
-	my $scan = session($node, name => 'scan');
+	my @scans = map { session($node, name => "$name, scan $_") } 1 .. ($nscans || 1);
 	$holder->query('SELECT pg_advisory_lock(1)') if $meanwhile;
-	$scan->send(ambling_query($table, 50, 1, 0.01));
+	$_->send(ambling_query($table, 50, 1, 0.01)) foreach @scans;
 	$meanwhile->() if $meanwhile;
 	$holder->quit;
-	like($scan->result, qr/^50000\|/, "$name: the answer");
-	$scan->quit;
+	like($_->result, qr/^50000\|/, "$_->{name}: the answer") foreach @scans;
+	$_->quit foreach @scans;
 	nothing_left($node, $name, $table);
 	set_conf($node, 'cscan.trace' => "''");
 
@@ -111,16 +112,20 @@ my ($first) = loads('t3', 'another file');
 cmp_ok($first, '<', 0.2 * $nchunks, 'another file: from the start');
 
 # What others bring into shared buffers is next, before what follows.  At first nothing of the table is there.
+foreach my $nscans (1, 2)
 {
 	flush('t3');
 	my @brought = map { int(0.8 * $nchunks) + $_ } 0 .. 4;
-	my @loads = loads('t3', 'brought', sub {
+	my $name = "$nscans, brought";
+	my @loads = loads('t3', $name, sub {
+		poll($node, 'SELECT count(*) FROM cscan_scans', $nscans);
 		poll($node, 'SELECT count(*) > 0 FROM cscan_chunks');
 		sql($node, "SELECT pg_prewarm('t3', 'buffer', 'main', 8 * $brought[0], 8 * $brought[4] + 7)");
 		my $loaded = stat_sum($node, 'chunks_loaded') + 20;
-		ok(poll($node, "SELECT sum(chunks_loaded) > $loaded FROM cscan_stat"), 'the scan goes on slowly'); });
-	my %at = map { $loads[$_] => $_ } 0 .. $#loads;
-	cmp_ok($at{$_}, '<', 0.5 * $nchunks, "brought: chunk $_ is number $at{$_} of $nchunks") foreach @brought;
+		ok(poll($node, "SELECT sum(chunks_loaded) > $loaded FROM cscan_stat"), "$name: slowly"); }, $nscans);
+	my %at;
+	$at{ $loads[$_] } //= $_ foreach 0 .. $#loads;
+	cmp_ok($at{$_}, $nscans > 1 ? '<' : '>', 0.5 * $nchunks, "$name: chunk $_ is number $at{$_} of $nchunks") foreach @brought;
 }
 
 $node->stop;
