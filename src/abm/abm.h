@@ -101,7 +101,8 @@ extern void cscan_neighbours_find_stalled(uint64 now);
 typedef struct CScanWaiters
 {
 	bool		relation;		/* a process waits for a relation's lock */
-	bool		object;			/* ... for another object's, maybe a database's */
+	bool		object;			/* ... for another object's, maybe a
+								 * database's */
 	bool		pin;			/* a process waits for a buffer's pin */
 } CScanWaiters;
 

@@ -69,8 +69,9 @@ static int *to_wake;			/* scans; see find_scans_to_wake() */
 static int	loads_since_tidy;
 static uint64 blocks_lost;		/* see note_lost() */
 static uint64 blocks_loaded;	/* by all loads so far */
-static uint64 *evicted_at;		/* by chunk: blocks_loaded when it was evicted,
-								 * and no scan wanted it; 0: it was not */
+static uint64 *evicted_at;		/* by chunk: blocks_loaded when it was
+								 * evicted, and no scan wanted it; 0: it was
+								 * not */
 
 void
 cscan_loads_init(void)

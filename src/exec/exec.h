@@ -135,12 +135,10 @@ typedef struct CScanState
 
 	/* How far it is */
 	bool		found;			/* what is to be read in this pass is known */
-	bool		begun;			/* the rest is in chunks; a worker has
-								 * joined */
+	bool		begun;			/* the rest is in chunks; a worker has joined */
 	bool		finished;
 	bool		rescanned;		/* this is not the first pass */
-	CScanRegistration *reg;		/* NULL: the scan reads for itself, or is
-								 * done */
+	CScanRegistration *reg;		/* NULL: the scan reads for itself, or is done */
 	uint32		chunk_blocks;	/* blocks in each of its chunks; 0: no chunk
 								 * yet */
 	Bitmapset  *done;			/* chunks that have been taken */
@@ -164,8 +162,7 @@ typedef struct CScanState
 								 * planner allows a family; else invalid */
 	CScanFamily *family;		/* NULL: not in a family */
 	int			child;			/* number among the Append's children */
-	struct CScanState *host;	/* the first member, if the family is
-								 * parallel */
+	struct CScanState *host;	/* the first member, if the family is parallel */
 	bool		by_family;		/* "reg" is the family's registration, which
 								 * hands out the chunks in this pass */
 

@@ -48,7 +48,8 @@
 struct CScanFamily
 {
 	AppendState *append;
-	bool		(*choose_other) (AppendState *append);	/* PostgreSQL's own choice */
+	bool		(*choose_other) (AppendState *append);	/* PostgreSQL's own
+														 * choice */
 	Oid			relid;			/* of the table that the query names */
 	CScanState **members;		/* by number of the Append's child; NULL if it
 								 * is not marked */
@@ -62,7 +63,8 @@ struct CScanFamily
 	/* This pass over all of them */
 	CScanRegistration *reg;		/* NULL: there is none */
 	bool		active;			/* the registration hands out chunks */
-	bool		turns;			/* members have turns; the other children follow */
+	bool		turns;			/* members have turns; the other children
+								 * follow */
 	bool		begun;			/* a pass has begun, now or earlier */
 	bool		resting;		/* no pass is under way */
 	bool		beginning;		/* members are being told of the pass */
@@ -70,8 +72,8 @@ struct CScanFamily
 	CScanState **by_relid;		/* announced members, by table */
 	int			nannounced;
 	CScanState *next;			/* member of the next turn, if known */
-	int			other;			/* PostgreSQL's choice, put off until the turns
-								 * end; -1: none */
+	int			other;			/* PostgreSQL's choice, put off until the
+								 * turns end; -1: none */
 	int			resume;			/* where PostgreSQL's choice goes on */
 };
 

@@ -75,8 +75,9 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	CustomScan *plan = (CustomScan *) ss->ps.plan;
 
 	/*
-	 * The slot was made for virtual tuples.  Projection and qual were compiled
-	 * against it and take its columns as deformed.  Make all three anew.
+	 * The slot was made for virtual tuples.  Projection and qual were
+	 * compiled against it and take its columns as deformed.  Make all three
+	 * anew.
 	 */
 	if (node->kind != CSCAN_COLUMNS)
 	{
@@ -179,8 +180,8 @@ rescan(CustomScanState *css)
 		else
 		{
 			/*
-			 * The snapshot does not see tuples that were added after the first
-			 * pass.
+			 * The snapshot does not see tuples that were added after the
+			 * first pass.
 			 */
 			((HeapScanDesc) node->scan)->rs_ntuples = 0;
 			cscan_blocks_find(node);

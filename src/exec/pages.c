@@ -99,8 +99,8 @@ cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks, Size room)
 	while (cscan_bitmap_next(iterator, &found))
 	{
 		/*
-		 * A BRIN index does not know the table's end.  Places in bytes have 32
-		 * bits; beyond them pages are read as a whole.
+		 * A BRIN index does not know the table's end.  Places in bytes have
+		 * 32 bits; beyond them pages are read as a whole.
 		 */
 		if (found.block >= nblocks)
 			continue;

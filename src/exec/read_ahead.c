@@ -135,7 +135,10 @@ cscan_read_ahead(CScanState *node, CScanRange rest, bool forward)
 	if (!ahead->begun)
 		begin(node, rest, forward);
 
-	/* The page that is read now needs no advice, whether it has had any or not. */
+	/*
+	 * The page that is read now needs no advice, whether it has had any or
+	 * not.
+	 */
 	if (ahead->advised > 0)
 		ahead->advised--;
 	else
@@ -143,8 +146,8 @@ cscan_read_ahead(CScanState *node, CScanRange rest, bool forward)
 
 	/*
 	 * Advise on each page, as PostgreSQL does, on consecutive ones, too.  If
-	 * the kernel finds out by itself that they follow each other, it reads far
-	 * ahead of them, over pages that the bitmap does not have.
+	 * the kernel finds out by itself that they follow each other, it reads
+	 * far ahead of them, over pages that the bitmap does not have.
 	 */
 	distance = get_tablespace_io_concurrency(rel->rd_rel->reltablespace);
 	while (ahead->advised < distance && (block = choose_block(node)) != InvalidBlockNumber)

@@ -44,10 +44,12 @@ typedef struct CScanBalance
 {
 	double		share;
 	bool		missed;			/* others missed at the last look */
-	uint64_t	rose_at;		/* when it last rose (us); 0: not since it fell */
-	uint64_t	fell_at;		/* when it last fell, or should have, were it not
-								 * for the floor (us); 0: never */
-	uint64_t	pause;			/* it does not rise for so long after that (us) */
+	uint64_t	rose_at;		/* when it last rose (us); 0: not since it
+								 * fell */
+	uint64_t	fell_at;		/* when it last fell, or should have, were it
+								 * not for the floor (us); 0: never */
+	uint64_t	pause;			/* it does not rise for so long after that
+								 * (us) */
 } CScanBalance;
 
 /* What happened since the last look.  All but the times are blocks. */

@@ -132,8 +132,8 @@ typedef struct CScanScan
 	uint32_t	nloadable;		/* of these, chunks that may be loaded */
 	uint64_t	needed;			/* blocks that it wants of its wanted chunks */
 	uint32_t	position;		/* chunk that it took last, or starts at */
-	uint32_t	cursor;			/* chunk that follows the last one loaded in one
-								 * of its spaces */
+	uint32_t	cursor;			/* chunk that follows the last one loaded in
+								 * one of its spaces */
 	uint64_t	since;			/* when it last asked for a chunk (us) */
 
 	/* Counted as things change, see status.c. */
@@ -171,8 +171,8 @@ typedef struct CScanSlot
 	uint32_t	chunk;
 	CScanPieces loaded;			/* pieces that are there */
 	CScanPieces coming;			/* pieces there when the load in flight ends */
-	uint32_t	extent;			/* end of the chunk when it was loaded: a piece
-								 * that goes beyond is there up to it */
+	uint32_t	extent;			/* end of the chunk when it was loaded: a
+								 * piece that goes beyond is there up to it */
 	bool		in_flight;
 	uint32_t	nblocks;		/* blocks of the pieces in coming */
 	uint32_t	loading;		/* blocks of the load in flight, or the last */

@@ -33,7 +33,8 @@ typedef enum CScanTraceKind
 	CSCAN_TRACE_STATE_SCAN = 21,
 	CSCAN_TRACE_STATE_CURSOR = 22,	/* more of a scan */
 	CSCAN_TRACE_STATE_SPACES = 23,	/* more of a scan: spaces */
-	CSCAN_TRACE_STATE_RANGES = 24,	/* more of a scan: in a space; RANGES follow */
+	CSCAN_TRACE_STATE_RANGES = 24,	/* more of a scan: in a space; RANGES
+									 * follow */
 	CSCAN_TRACE_STATE_WANTED = 25,
 	CSCAN_TRACE_STATE_HELPER = 26,
 	CSCAN_TRACE_STATE_SLOT = 27,

@@ -474,8 +474,9 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 		serve(pool, scan, now, act);
 
 	/*
-	 * An elevator that waits for its slowest scan holds up no other policy.  Nor
-	 * does a scan that cannot be served hold up those that may evict anything.
+	 * An elevator that waits for its slowest scan holds up no other policy.
+	 * Nor does a scan that cannot be served hold up those that may evict
+	 * anything.
 	 */
 	for (int second = 0; second <= 1 && act->kind == CSCAN_ACT_NOTHING; second++)
 	{

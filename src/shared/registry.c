@@ -280,8 +280,8 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	dlist_push_head(&cscan_registrations, &reg->node);
 
 	/*
-	 * The ABM looks for new tables before it decides whether to sleep.  It has
-	 * nothing to do for a warm scan.
+	 * The ABM looks for new tables before it decides whether to sleep.  It
+	 * has nothing to do for a warm scan.
 	 */
 	latch = NULL;
 	if (!warm)

@@ -99,8 +99,7 @@ typedef struct CScanSharedScan
 	uint32		chunks_done;	/* handed out or taken */
 	uint32		chunks_got;		/* of these, those not found in memory */
 	uint32		chunks_read;	/* of these, those that were read for it */
-	uint32		last_progress;	/* "progress" when the ABM last saw it
-								 * change */
+	uint32		last_progress;	/* "progress" when the ABM last saw it change */
 	uint64		last_change;	/* when that was (us) */
 	uint64		loads;			/* loads that ended in its tables */
 
@@ -164,8 +163,8 @@ typedef struct CScanShared
 	bool		abm_idle;		/* the ABM wants to be told of changes; also
 								 * read without the lock; the process that
 								 * tells it clears this */
-	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; set by
-								 * scans */
+	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; set
+								 * by scans */
 
 	/* Written by the ABM without the lock. */
 	pg_atomic_uint64 abm_alive; /* when it last went round, or a load went on
