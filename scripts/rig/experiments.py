@@ -18,6 +18,7 @@ every run and for every variant.  PAPER are those of the evidence: scripts/bench
 """
 from dataclasses import dataclass
 
+from .cold import CASES, Cold
 from .data import MANY_LOCKS
 from .loadrate import LoadRate
 from .pgbench import Oltp, Overload
@@ -136,6 +137,7 @@ EXPERIMENTS = {
     'mix10': Streams('five FAST and five SLOW scans, started 1 s apart', FullScans('FS' * 5)),
     'cold1': Streams('one cold FAST scan alone', FullScans('F'), repeat=2),
     'cold1-nolimit': Streams('one cold FAST scan alone, no limit on the disk', FullScans('F'), limited=False, repeat=2),
+    'cold-alone': Cold('a cold table scanned by one query, in four ways, CScan forced'),
     'warm1': Warm('one scan of a table that is all in shared buffers, CScan forced'),
     'range1': Streams('one cold FAST scan alone, of a range of 60 % of an ordered table', Ranges(1, (60,)),
                       variants=('postgres', 'brin', 'seqscan', 'relevance', 'relevance-btree'), free=DEFAULTS,
@@ -184,6 +186,7 @@ TARGETS = {
     ('mix10', '', 'relevance', 'postgres'): {'FAST': 0.6, 'seconds': 0.85, 'bytes': 0.8},
     ('cold1', '', 'relevance', 'postgres'): {'seconds': 1.03},
     ('cold1-nolimit', '', 'relevance', 'postgres'): {'seconds': 1.03},
+    ('cold-alone', '', 'relevance', 'postgres'): dict.fromkeys(CASES, 1.03),
     ('warm1', '', 'relevance', 'postgres'): {'count': 1.03, 'FAST': 1.03, 'project': 1.03},
     ('ranges16-fast', '', 'relevance', 'postgres'): {'stream': 0.2, 'bytes': 0.3},
     ('ranges16-fast', '', 'relevance', 'brin'): {'stream': 0.6, 'bytes': 0.7},
