@@ -24,8 +24,8 @@
  * writers, VACUUM.  And chunks that had to go are there in part until their
  * frames are taken.  So in each round the ABM looks for a few blocks of some
  * chunks.  Of chunks that are equally relevant, those of which most is there
- * already are loaded first (Section 7.1).  A scan that is alone gets a table in
- * its order, as far as it can: so the copy that CREATE TABLE AS makes keeps it.
+ * already are loaded first (Section 7.1).  A scan that is alone goes on in order:
+ * so the copy that CREATE TABLE AS makes keeps it, but for where it begins.
  *
  * All of this is a guess.  A wrong one costs nothing but time.
  *
