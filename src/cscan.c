@@ -94,7 +94,7 @@ check_page_cost(char **newval, void **extra, GucSource source)
 
 	(void) source;
 	if (pg_strcasecmp(*newval, "auto") != 0 &&
-		(!parse_real(*newval, &value, 0, NULL) || value < 0.0 || value > 10.0))
+		(!parse_real(*newval, &value, 0, NULL) || !(value >= 0.0 && value <= 10.0)))
 	{
 		GUC_check_errdetail("\"cscan.page_cost\" must be \"auto\" or a number from 0 to 10.");
 		return false;
@@ -115,19 +115,11 @@ check_buffer_share(char **newval, void **extra, GucSource source)
 	double		value = CSCAN_BUFFER_SHARE_AUTO;
 
 	(void) source;
-	if (pg_strcasecmp(*newval, "auto") != 0)
+	if (pg_strcasecmp(*newval, "auto") != 0 &&
+		(!parse_real(*newval, &value, 0, NULL) || !(value >= 0.0 && value <= MAX_BUFFER_SHARE)))
 	{
-		if (!parse_real(*newval, &value, 0, NULL))
-		{
-			GUC_check_errdetail("\"cscan.buffer_share\" must be \"auto\" or a number from 0 to 0.75.");
-			return false;
-		}
-		if (value < 0.0 || value > MAX_BUFFER_SHARE)
-		{
-			GUC_check_errmsg("%g is outside the valid range for parameter \"%s\" (%g .. %g)",
-							 value, "cscan.buffer_share", 0.0, MAX_BUFFER_SHARE);
-			return false;
-		}
+		GUC_check_errdetail("\"cscan.buffer_share\" must be \"auto\" or a number from 0 to %g.", MAX_BUFFER_SHARE);
+		return false;
 	}
 	return keep_number(value, extra);
 }

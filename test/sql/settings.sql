@@ -43,6 +43,8 @@ SET cscan.buffer_share = 0.1;
 ALTER SYSTEM SET cscan.buffer_share = 0.76;
 ALTER SYSTEM SET cscan.buffer_share = -0.1;
 ALTER SYSTEM SET cscan.buffer_share = 'half';
+ALTER SYSTEM SET cscan.buffer_share = 'nan';
+SET cscan.page_cost = 'nan';
 ALTER SYSTEM SET cscan.max_scans = 0;
 ALTER SYSTEM SET cscan.max_scans = 10001;
 \set VERBOSITY sqlstate

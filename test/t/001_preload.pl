@@ -138,7 +138,7 @@ share(0.25);
 ok(is_cscan($node, 'SELECT * FROM t'), 'back again, the plan has a CScan');
 is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'the result is right');
 
-like(sql_fails($node, 'ALTER SYSTEM SET cscan.buffer_share = 0.9'), qr/outside the valid range/,
+like(sql_fails($node, 'ALTER SYSTEM SET cscan.buffer_share = 0.9'), qr/must be "auto" or a number from 0 to 0\.75/,
 	'more than 0.75 is refused');
 
 # In the middle of scans that wait at a gate, all at the same page.
