@@ -234,6 +234,32 @@ has_best_bitmap(const RelOptInfo *rel, List *indexes, bool any_or)
 }
 
 /*
+ * Index scans may have beaten some of the bitmaps, so this time they are
+ * disabled.  (Functions that estimate a condition would do without them, too,
+ * if they plan queries of their own.)
+ *
+ * Sanitizers make the compiler take variables for clobbered, that of PG_FINALLY
+ * included.  So this is a function of its own, and has PG_CATCH.
+ */
+static pg_noinline void
+make_index_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	CScanIndexScans index_scans = cscan_disable_index_scans(rel);
+
+	PG_TRY();
+	{
+		create_index_paths(root, rel);
+	}
+	PG_CATCH();
+	{
+		cscan_restore_index_scans(rel, index_scans);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	cscan_restore_index_scans(rel, index_scans);
+}
+
+/*
  * Make the paths of these indexes once more, for the sake of their bitmaps.
  * All that has nothing to do with bitmaps for the table's own conditions is
  * left out: other indexes, join clauses, sort orders and parallel index scans.
@@ -245,7 +271,6 @@ make_again(PlannerInfo *root, RelOptInfo *rel, List *indexes)
 	RelOptInfo	rel_was = *rel;
 	List	   *query_pathkeys = root->query_pathkeys;
 	List	   *group_pathkeys = root->group_pathkeys;
-	CScanIndexScans index_scans;
 	List	   *made;
 
 	rel->pathlist = rel->partial_pathlist = NIL;
@@ -255,21 +280,7 @@ make_again(PlannerInfo *root, RelOptInfo *rel, List *indexes)
 	rel->consider_parallel = false;
 	root->query_pathkeys = root->group_pathkeys = NIL;
 
-	/*
-	 * Index scans may have beaten some of the bitmaps, so this time they are
-	 * disabled.  (Functions that estimate a condition would do without them,
-	 * too, if they plan queries of their own.)
-	 */
-	index_scans = cscan_disable_index_scans(rel);
-	PG_TRY();
-	{
-		create_index_paths(root, rel);
-	}
-	PG_FINALLY();
-	{
-		cscan_restore_index_scans(rel, index_scans);
-	}
-	PG_END_TRY();
+	make_index_paths(root, rel);
 	made = rel->pathlist;
 
 	rel->pathlist = rel_was.pathlist;
