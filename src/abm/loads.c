@@ -420,7 +420,10 @@ cscan_loads_shrink(void)
 		CHECK_FOR_INTERRUPTS();
 		cscan_lock();
 		cscan_pool_shrink(&cscan_pool, &act);
-		wanted = act.kind != CSCAN_ACT_NOTHING && cscan_pool_interested(&cscan_pool, act.chunk) > 0;
+
+		/* Who reads it wants the rest of it. */
+		wanted = act.kind == CSCAN_ACT_UNPIN &&
+			(cscan_pool_interested(&cscan_pool, act.chunk) > 0 || cscan_pool.slots[act.slot].readers > 0);
 		if (act.kind != CSCAN_ACT_NOTHING)
 			cscan_shared->abm_idle = false;
 		if (act.kind == CSCAN_ACT_EVICT && read_under[act.slot] != CSCAN_NONE)

@@ -48,6 +48,9 @@
 #define LOOK_CHUNKS		32
 #define LOOK_BLOCKS		8
 
+/* It asks so often for the page cache. */
+#define LOOK_QUESTIONS	2
+
 typedef struct CScanRecent
 {
 	RelFileLocator locator;
@@ -169,7 +172,9 @@ most_is_there(RelFileLocator locator, CScanPlace place)
 
 /*
  * Look at some of the chunks that are to be loaded, and tell the pool which are
- * mostly in memory.  Only the ABM removes spaces, so they stay in between.
+ * mostly in memory.  Such a chunk's table is LOCKED, and only the ABM leaves that
+ * state: so its space stays in between.  A few of those that were in memory, but
+ * are not in shared buffers, are looked for in the page cache.
  */
 void
 cscan_recent_look(void)
@@ -178,39 +183,28 @@ cscan_recent_look(void)
 	uint32		chunks[LOOK_CHUNKS];
 	CScanSpace	spaces[LOOK_CHUNKS];
 	bool		cached[LOOK_CHUNKS];
-	uint32		nchunks = 0;
+	uint32		nchunks;
+	int			questions = LOOK_QUESTIONS;
 
-	if (cscan_pool.state->nactive == 0)
+	if (cscan_pool.state->nactive < 2)
 		return;
 
 	cscan_lock();
-	while (nchunks < LOOK_CHUNKS)
+	nchunks = cscan_pool_shared_absent(&cscan_pool, &next, chunks, LOOK_CHUNKS);
+	for (uint32 i = 0; i < nchunks; i++)
 	{
-		uint32		chunk = cscan_pool_next_absent(&cscan_pool, next);
-
-		if (chunk == CSCAN_NO_CHUNK)
-		{
-			next = 0;
-			break;
-		}
-		spaces[nchunks] = *cscan_pool_space_of(&cscan_pool, chunk);
-		if (spaces[nchunks].nscans < 2)
-		{
-			next = spaces[nchunks].first_chunk + spaces[nchunks].nchunks;
-			continue;
-		}
-		next = chunk + 1;
-		chunks[nchunks] = chunk;
-		cached[nchunks++] = cscan_set_has(cscan_pool.cached, chunk);
+		spaces[i] = *cscan_pool_space_of(&cscan_pool, chunks[i]);
+		cached[i] = cscan_set_has(cscan_pool.cached, chunks[i]);
 	}
 	cscan_unlock();
 
 	for (uint32 i = 0; i < nchunks; i++)
 	{
 		RelFileLocator locator = cscan_tables[cscan_pool.space_of[chunks[i]]].locator;
-		bool		there = most_is_there(locator, cscan_space_place(&spaces[i], chunks[i])) ||
-			(cached[i] && is_there(locator, &spaces[i], chunks[i]));
+		bool		there = most_is_there(locator, cscan_space_place(&spaces[i], chunks[i]));
 
+		if (cached[i] && !there)
+			there = questions-- <= 0 || is_there(locator, &spaces[i], chunks[i]);
 		if (there == cached[i])
 			continue;
 		cscan_lock();

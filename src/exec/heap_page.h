@@ -29,7 +29,8 @@ cscan_heap_page_taken(CScanState *node)
 /*
  * Count the frames that the scan has taken by reading pages itself, since this
  * process had read so many blocks.  With a ring these are at most as many as the
- * ring has: then it takes its own again.
+ * ring has: then it takes its own again.  What is left of a chunk that was in
+ * memory and has gone is read ahead.
  */
 static inline void
 cscan_heap_page_count(CScanState *node, int64 before)
@@ -39,6 +40,7 @@ cscan_heap_page_count(CScanState *node, int64 before)
 
 	if (likely(n == 0))
 		return;
+	node->self_read = true;
 	if (ring != NULL)
 		n = Min(n, cscan_ring_size(ring) - node->ring_used);
 	if (n <= 0)

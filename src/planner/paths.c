@@ -155,15 +155,20 @@ find_bitmaps_left(RelOptInfo *rel)
 	return sources;
 }
 
-/* Is there an OR among a table's conditions? */
+/*
+ * Is there an OR among a table's conditions, or an array (IN)?  An index scan may
+ * leave out what its bitmap scan has.
+ */
 static bool
-has_or_clause(const RelOptInfo *rel)
+has_alternatives(const RelOptInfo *rel)
 {
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
 	{
-		if (restriction_is_or_clause(lfirst_node(RestrictInfo, lc)))
+		const RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (restriction_is_or_clause((RestrictInfo *) rinfo) || IsA(rinfo->clause, ScalarArrayOpExpr))
 			return true;
 	}
 	return false;
@@ -171,14 +176,14 @@ has_or_clause(const RelOptInfo *rel)
 
 /* May a bitmap for conditions on these columns use an index? */
 static bool
-may_match(const IndexOptInfo *index, const Bitmapset *columns, bool any_or)
+may_match(const IndexOptInfo *index, const Bitmapset *columns, bool alternatives)
 {
 	if (!index->amhasgetbitmap)
 		return false;
 
 	/* An arm of an OR may imply a predicate that the conditions do not. */
 	if (index->indpred != NIL)
-		return index->predOK || any_or;
+		return index->predOK || alternatives;
 	if (index->indexprs != NIL)
 		return true;
 	for (int i = 0; i < index->nkeycolumns; i++)
@@ -191,7 +196,7 @@ may_match(const IndexOptInfo *index, const Bitmapset *columns, bool any_or)
 
 /* The indexes that bitmaps for a table's conditions may use. */
 static List *
-find_indexes(const RelOptInfo *rel, bool any_or)
+find_indexes(const RelOptInfo *rel, bool alternatives)
 {
 	Bitmapset  *columns = NULL;
 	List	   *indexes = NIL;
@@ -201,7 +206,7 @@ find_indexes(const RelOptInfo *rel, bool any_or)
 		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &columns);
 	foreach(lc, rel->indexlist)
 	{
-		if (may_match(lfirst_node(IndexOptInfo, lc), columns, any_or))
+		if (may_match(lfirst_node(IndexOptInfo, lc), columns, alternatives))
 			indexes = lappend(indexes, lfirst(lc));
 	}
 	bms_free(columns);
@@ -211,11 +216,10 @@ find_indexes(const RelOptInfo *rel, bool any_or)
 /*
  * Has PostgreSQL left its best bitmap?  It makes one bitmap heap path without
  * parameters, for the best bitmap of all.  If one index is all that there is,
- * its index scan has the same conditions, unless the index can only be asked
- * for one element of an array at a time.
+ * its index scan has the same conditions, unless some have alternatives.
  */
 static bool
-has_best_bitmap(const RelOptInfo *rel, List *indexes, bool any_or)
+has_best_bitmap(const RelOptInfo *rel, List *indexes, bool alternatives)
 {
 	ListCell   *lc;
 
@@ -225,9 +229,8 @@ has_best_bitmap(const RelOptInfo *rel, List *indexes, bool any_or)
 
 		if (IsA(path, BitmapHeapPath) && path->param_info == NULL)
 			return true;
-		if (!any_or && list_length(indexes) == 1 && can_be_bitmap(path) &&
-			((const IndexPath *) path)->indexinfo == linitial(indexes) &&
-			((const IndexPath *) path)->indexinfo->amsearcharray)
+		if (!alternatives && list_length(indexes) == 1 && can_be_bitmap(path) &&
+			((const IndexPath *) path)->indexinfo == linitial(indexes))
 			return true;
 	}
 	return false;
@@ -298,14 +301,14 @@ make_again(PlannerInfo *root, RelOptInfo *rel, List *indexes)
 static List *
 find_bitmaps(PlannerInfo *root, RelOptInfo *rel)
 {
-	bool		any_or = has_or_clause(rel);
-	List	   *indexes = find_indexes(rel, any_or);
+	bool		alternatives = has_alternatives(rel);
+	List	   *indexes = find_indexes(rel, alternatives);
 	List	   *sources = NIL;
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
 		sources = add_bitmap_source(sources, lfirst(lc));
-	if (indexes != NIL && !has_best_bitmap(rel, indexes, any_or))
+	if (indexes != NIL && !has_best_bitmap(rel, indexes, alternatives))
 	{
 		foreach(lc, make_again(root, rel, indexes))
 			sources = add_bitmap_source(sources, lfirst(lc));
@@ -365,7 +368,8 @@ is_beaten(List *paths, Cost startup, Cost total)
 		const Path *path = lfirst(lc);
 
 		if (path->param_info == NULL && path->startup_cost <= startup &&
-			path->total_cost <= total && !cscan_path_is_disabled(path))
+			path->total_cost <= total && !cscan_path_is_disabled(path) &&
+			(path->parallel_safe || !path->parent->consider_parallel))
 			return true;
 	}
 	return false;

@@ -531,10 +531,13 @@ extern int	cscan_pool_interested(const CScanPool *pool, uint32_t chunk);
 extern uint32_t cscan_pool_next_wanted(const CScanPool *pool, int scan, uint32_t from);
 
 /*
- * The first chunk with a number >= from that may be loaded for some active
- * scan and is in no slot; or CSCAN_NO_CHUNK.
+ * Get chunks with numbers >= *next that may be loaded for some active scan, are
+ * in no slot, and whose space has two scans or more.  It takes no more than max
+ * looks, one of them for each space that has only one scan, and returns how
+ * many there are.  *next is where to go on; 0: from the beginning.
  */
-extern uint32_t cscan_pool_next_absent(const CScanPool *pool, uint32_t from);
+extern uint32_t cscan_pool_shared_absent(const CScanPool *pool, uint32_t *next, uint32_t *chunks,
+										 uint32_t max);
 
 /* The expected time of a load of nblocks blocks of a space (us). */
 extern double cscan_pool_load_time(const CScanPool *pool, int space, uint32_t nblocks);

@@ -158,34 +158,64 @@ cscan_pool_next_wanted(const CScanPool *pool, int scan, uint32_t from)
 	return first_in_both(wanted, wanted, s->first_word, s->end_word, from);
 }
 
-uint32_t
-cscan_pool_next_absent(const CScanPool *pool, uint32_t from)
+/*
+ * The first chunk with a number >= from that may be loaded for some active
+ * scan and is in no slot; or CSCAN_NO_CHUNK.
+ */
+static uint32_t
+next_absent(const CScanPool *pool, uint32_t from)
 {
 	uint32_t	best = CSCAN_NO_CHUNK;
 
-	for (int i = 0; i < pool->state->limits.max_scans; i++)
+	for (int p = 0; p < CSCAN_NPOLICIES; p++)
 	{
-		const CScanScan *s = &pool->scans[i];
-		uint32_t	w = from / 64 > s->first_word ? from / 64 : s->first_word;
-
-		if (!cscan_pool_active(pool, i) || s->warm)
-			continue;
-		for (; w < s->end_word && w <= best / 64; w++)
+		CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + p), cscan_scan_words(pool))
 		{
-			uint64_t	absent = cscan_absent_word(pool, cscan_wanted(pool, i), w);
-			uint32_t	chunk;
+			const CScanScan *s = &pool->scans[i];
+			uint32_t	w = from / 64 > s->first_word ? from / 64 : s->first_word;
 
-			if (w == from / 64)
-				absent &= UINT64_MAX << (from % 64);
-			if (absent == 0)
+			if (!cscan_pool_active(pool, i) || s->warm)
 				continue;
-			chunk = w * 64 + (uint32_t) __builtin_ctzll(absent);
-			if (chunk < best)
-				best = chunk;
-			break;
+			for (; w < s->end_word && w <= best / 64; w++)
+			{
+				uint64_t	absent = cscan_absent_word(pool, cscan_wanted(pool, i), w);
+				uint32_t	chunk;
+
+				if (w == from / 64)
+					absent &= UINT64_MAX << (from % 64);
+				if (absent == 0)
+					continue;
+				chunk = w * 64 + (uint32_t) __builtin_ctzll(absent);
+				if (chunk < best)
+					best = chunk;
+				break;
+			}
 		}
 	}
 	return best;
+}
+
+uint32_t
+cscan_pool_shared_absent(const CScanPool *pool, uint32_t *next, uint32_t *chunks, uint32_t max)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t looks = 0; looks < max; looks++)
+	{
+		uint32_t	chunk = next_absent(pool, *next);
+		const CScanSpace *space;
+
+		if (chunk == CSCAN_NO_CHUNK)
+		{
+			*next = 0;
+			break;
+		}
+		space = cscan_pool_space_of(pool, chunk);
+		if (space->nscans >= 2)
+			chunks[n++] = chunk;
+		*next = space->nscans >= 2 ? chunk + 1 : space->first_chunk + space->nchunks;
+	}
+	return n;
 }
 
 bool

@@ -208,6 +208,37 @@ test_failed(void)
 	pool_free(pool);
 }
 
+/* Which chunks that several scans share are absent?  A look costs the same however many spaces there are. */
+static void
+test_shared_absent(void)
+{
+	CScanPool  *pool = pool_create(4, 8, 8);
+	int			alone[3];
+	int			shared;
+	uint32_t	next = 0;
+	uint32_t	chunks[4];
+
+	for (int i = 0; i < 3; i++)
+	{
+		alone[i] = table_add_sized(pool, 1, 10);
+		(void) scan_add(pool, alone[i], R, 10, 0, 9, 0);
+	}
+	is_int(cscan_pool_shared_absent(pool, &next, chunks, 2), 0, "shared, absent: no space has two scans");
+	is_int(next, 20, "shared, absent: two looks are two spaces");
+	shared = table_add_sized(pool, 1, 10);
+	(void) scan_add(pool, shared, R, 10, 4, 9, 0);
+	is_int(cscan_pool_shared_absent(pool, &next, chunks, 4), 0, "shared, absent: one scan is none");
+	is_int(next, 0, "shared, absent: then it begins anew");
+	cscan_pool_unregister(pool, 0);
+	(void) scan_add(pool, shared, CSCAN_POLICY_ELEVATOR, 10, 6, 8, 0);
+	chunk_put(pool, 36, 1);
+	is_int(cscan_pool_shared_absent(pool, &next, chunks, 4), 2, "shared, absent: with two scans there are some");
+	ok(chunks[0] == 34 && chunks[1] == 35 && next == 36, "shared, absent: those that one of them wants");
+	is_int(cscan_pool_shared_absent(pool, &next, chunks, 4), 3, "shared, absent: and then the others");
+	ok(chunks[0] == 37 && chunks[2] == 39, "shared, absent: but for what is in a slot");
+	pool_free(pool);
+}
+
 static void
 test_cached(void)
 {
@@ -431,6 +462,7 @@ test_pool(void)
 	test_partial(16, "grown to the full");
 	test_partial(40, "grown by chunks");
 	test_failed();
+	test_shared_absent();
 	test_cached();
 	test_take(R, "relevance");
 	test_take(N, "normal");
