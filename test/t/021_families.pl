@@ -76,6 +76,7 @@ foreach my $policy (@policies)
 			$s->send($query);
 			ok(wait_waiting($node, 1), "$what: in mid-scan");
 			is(sql($node, 'SELECT count(*), max(tables) FROM cscan_scans'), '1|3', "$what: one scan of three tables, as the fourth is small");
+			my $left = sql($node, 'SELECT chunks_total - chunks_done FROM cscan_scans');
 
 			my @keepers = map { keep_place($_) } 1 .. 2;
 			is(sql($node, 'SELECT count(*) FROM cscan_scans WHERE pid = ' . $s->pid), '0', "$what: others have got both places");
@@ -87,7 +88,10 @@ foreach my $policy (@policies)
 			my $scans = stat_sum($node, 'scans');
 			$gatekeeper->query('SELECT pg_advisory_unlock(1)');
 			is($s->result . $s->err, $right, "$what: all rows, each once");
-			is(stat_sum($node, 'scans') - $scans, $places eq 'another place' ? 1 : 0, "$what: what was left was announced as it could be");
+
+			# A chunk that is left alone is not announced; which is the last depends on what is in memory.
+			is(stat_sum($node, 'scans') - $scans, $places eq 'another place' && $left > 1 ? 1 : 0,
+				"$what: what was left, $left chunks, was announced as it could be");
 			$gatekeeper->query('SELECT pg_advisory_unlock(2)') if $places ne 'another place';
 			is(join(' ', map { $_->result . $_->err } @keepers), "$right $right", "$what: so it is with the others");
 			$_->quit foreach @keepers;
