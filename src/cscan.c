@@ -42,7 +42,7 @@ int			cscan_drop_behind = DEFAULT_DROP_BEHIND;
 int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
 int			cscan_max_tables = 8192;
-double		cscan_page_cost = CSCAN_PAGE_COST_AUTO;
+double		cscan_page_cost = CSCAN_AUTO;
 int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
 bool		cscan_debug_small_scans = false;
@@ -74,12 +74,23 @@ static const struct config_enum_entry drop_behind_options[] = {
 
 void		_PG_init(void);
 
-/* Hand a number on to the assign hook.  False: out of memory. */
+/*
+ * Check a setting that is auto or a number from 0 to "most".  Its assign hook
+ * gets the number, or CSCAN_AUTO.
+ */
 static bool
-keep_number(double value, void **extra)
+check_auto_or_number(const char *name, const char *text, double most, void **extra)
 {
-	double	   *checked = cscan_guc_malloc(sizeof(double));
+	double		value = CSCAN_AUTO;
+	double	   *checked;
 
+	if (pg_strcasecmp(text, "auto") != 0 &&
+		(!parse_real(text, &value, 0, NULL) || !(value >= 0.0 && value <= most)))
+	{
+		GUC_check_errdetail("\"%s\" must be \"auto\" or a number from 0 to %g.", name, most);
+		return false;
+	}
+	checked = cscan_guc_malloc(sizeof(double));
 	if (checked == NULL)
 		return false;
 	*checked = value;
@@ -90,16 +101,8 @@ keep_number(double value, void **extra)
 static bool
 check_page_cost(char **newval, void **extra, GucSource source)
 {
-	double		value = CSCAN_PAGE_COST_AUTO;
-
 	(void) source;
-	if (pg_strcasecmp(*newval, "auto") != 0 &&
-		(!parse_real(*newval, &value, 0, NULL) || !(value >= 0.0 && value <= 10.0)))
-	{
-		GUC_check_errdetail("\"cscan.page_cost\" must be \"auto\" or a number from 0 to 10.");
-		return false;
-	}
-	return keep_number(value, extra);
+	return check_auto_or_number("cscan.page_cost", *newval, 10.0, extra);
 }
 
 static void
@@ -112,16 +115,8 @@ assign_page_cost(const char *newval, void *extra)
 static bool
 check_buffer_share(char **newval, void **extra, GucSource source)
 {
-	double		value = CSCAN_BUFFER_SHARE_AUTO;
-
 	(void) source;
-	if (pg_strcasecmp(*newval, "auto") != 0 &&
-		(!parse_real(*newval, &value, 0, NULL) || !(value >= 0.0 && value <= MAX_BUFFER_SHARE)))
-	{
-		GUC_check_errdetail("\"cscan.buffer_share\" must be \"auto\" or a number from 0 to %g.", MAX_BUFFER_SHARE);
-		return false;
-	}
-	return keep_number(value, extra);
+	return check_auto_or_number("cscan.buffer_share", *newval, MAX_BUFFER_SHARE, extra);
 }
 
 static void

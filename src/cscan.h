@@ -26,23 +26,20 @@ typedef enum CScanDropBehind
 	CSCAN_DROP_BEHIND_AUTO
 } CScanDropBehind;
 
-/* cscan.page_cost = auto */
-#define CSCAN_PAGE_COST_AUTO	(-1.0)
-
-/* cscan.buffer_share = auto */
-#define CSCAN_BUFFER_SHARE_AUTO	(-1.0)
+/* The value auto of cscan.page_cost and of cscan.buffer_share */
+#define CSCAN_AUTO	(-1.0)
 
 /* Settings; see cscan.c for their meaning. */
 extern bool cscan_enabled;
 extern bool cscan_columns_enabled;
 extern int	cscan_policy;		/* a CScanPolicyId */
 extern int	cscan_chunk_size;	/* kB */
-extern double cscan_buffer_share;	/* or CSCAN_BUFFER_SHARE_AUTO */
+extern double cscan_buffer_share;	/* or CSCAN_AUTO */
 extern int	cscan_drop_behind;	/* a CScanDropBehind */
 extern int	cscan_min_table_size;	/* kB, or -1 */
 extern int	cscan_max_scans;
 extern int	cscan_max_tables;
-extern double cscan_page_cost;	/* or CSCAN_PAGE_COST_AUTO */
+extern double cscan_page_cost;	/* or CSCAN_AUTO */
 extern int	cscan_time_slice;	/* ms; 0: as it is */
 extern int	cscan_debug_take_ahead; /* chunks */
 extern bool cscan_debug_small_scans;

@@ -295,7 +295,7 @@ set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 	 * them for this one, so they cost less only if a setting says so.
 	 */
 	get_tablespace_page_costs(info->reltablespace, &random_cost, &seq_cost);
-	io = extent->run_pages * seq_cost * (cscan_page_cost == CSCAN_PAGE_COST_AUTO ? 1.0 : cscan_page_cost) +
+	io = extent->run_pages * seq_cost * (cscan_page_cost == CSCAN_AUTO ? 1.0 : cscan_page_cost) +
 		extent->groups * random_cost +
 		cost_of_looking(rel, extent->all_groups, seq_cost);
 

@@ -175,7 +175,7 @@ cscan_cost_page(PlannerInfo *root, RelOptInfo *rel)
 	Index		top = cscan_eligible_top_parent(root, rel->relid);
 	double		cost;
 
-	if (cscan_page_cost != CSCAN_PAGE_COST_AUTO)
+	if (cscan_page_cost != CSCAN_AUTO)
 		return cscan_page_cost;
 	cost = cscan_sharing_page_cost(MyDatabaseId, planner_rt_fetch(rel->relid, root)->relid);
 	if (top != rel->relid)

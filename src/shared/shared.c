@@ -33,7 +33,7 @@ static shmem_startup_hook_type prev_shmem_startup_hook;
 void
 cscan_shared_set_budget(void)
 {
-	bool		is_auto = cscan_buffer_share == CSCAN_BUFFER_SHARE_AUTO;
+	bool		is_auto = cscan_buffer_share == CSCAN_AUTO;
 	double		share = cscan_buffer_share;
 
 	/* From a number on, auto begins with that number. */

@@ -73,7 +73,7 @@ cscan_tables_chunk_blocks(BlockNumber nblocks)
 {
 	uint32		preferred = cscan_shared->preferred_chunk_blocks;
 
-	if (cscan_buffer_share == CSCAN_BUFFER_SHARE_AUTO)
+	if (cscan_buffer_share == CSCAN_AUTO)
 		preferred = Min(preferred, Max(1, (uint32) (NBuffers * CSCAN_BALANCE_FLOOR) / 8));
 	return cscan_pool_chunk_blocks(&cscan_pool, preferred, nblocks);
 }

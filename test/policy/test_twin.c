@@ -747,33 +747,36 @@ take_chunk(Twins *t, int scan)
 }
 
 static void
+same_action(Twins *t, const MachineAction *a, const MachineAction *b)
+{
+	t->what = "action";
+	same(t, a->kind, b->kind);
+	t->what = "its slot";
+	same(t, a->slot, b->slot);
+	t->what = "its scan";
+	same(t, a->scan, b->scan);
+	t->what = "its space";
+	same(t, a->space, b->space);
+	t->what = "its chunk";
+	same(t, a->chunk, b->chunk);
+	t->what = "its blocks";
+	same(t, a->nblocks, b->nblocks);
+	t->what = "its runs";
+	same(t, (int64_t) a->runs, (int64_t) b->runs);
+	t->what = "the rest of it";
+	same(t, memcmp(a, b, sizeof(*a)), 0);
+}
+
+static void
 decide_next(Twins *t)
 {
 	bool		wants = t->machine[1]->wants_load(t->m[1], t->now);
 	MachineAction a = t->machine[0]->decide(t->m[0], t->now);
 	MachineAction b = t->machine[1]->decide(t->m[1], t->now);
 
-	t->what = "decide";
-	same(t, a.kind, b.kind);
+	same_action(t, &a, &b);
 	t->what = "wants_load";
 	same(t, wants || a.kind == MACHINE_NOTHING, true);
-	if (memcmp(&a, &b, sizeof(a)) != 0)
-	{
-		t->what = "decide: slot";
-		same(t, a.slot, b.slot);
-		t->what = "decide: scan";
-		same(t, a.scan, b.scan);
-		t->what = "decide: space";
-		same(t, a.space, b.space);
-		t->what = "decide: chunk";
-		same(t, a.chunk, b.chunk);
-		t->what = "decide: blocks";
-		same(t, a.nblocks, b.nblocks);
-		t->what = "decide: runs";
-		same(t, (int64_t) a.runs, (int64_t) b.runs);
-		t->what = "decide: the rest";
-		same(t, 0, 1);
-	}
 	t->decided += (a.kind != MACHINE_NOTHING);
 	if (a.kind == MACHINE_LOAD)
 		t->loads[t->nloads++] = a.slot;
@@ -805,14 +808,7 @@ shrink(Twins *t)
 
 		a = t->machine[0]->shrink(t->m[0]);
 		b = t->machine[1]->shrink(t->m[1]);
-		t->what = "shrink";
-		same(t, a.kind, b.kind);
-		t->what = "shrink: slot";
-		same(t, a.slot, b.slot);
-		t->what = "shrink: chunk";
-		same(t, a.chunk, b.chunk);
-		t->what = "shrink: the rest";
-		same(t, memcmp(&a, &b, sizeof(a)), 0);
+		same_action(t, &a, &b);
 	} while (a.kind != MACHINE_NOTHING && t->wrong == NULL && chance(t, 90));
 }
 

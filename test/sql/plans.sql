@@ -66,7 +66,8 @@ SET cscan.page_cost = auto;
 SELECT page_cost('shared'), page_cost('t');
 SET cscan.page_cost = 0.25;
 SELECT page_cost('shared');
--- A table of one chunk is never shared.  So its pages cost what they cost PostgreSQL, in an Append as well (021_families.pl has members).
+-- A table of one chunk of 64 kB shares nothing.  So its pages cost what they cost PostgreSQL, in an Append as well (021_families.pl has
+-- larger ones, which are members of a family).
 CREATE TABLE chunk PARTITION OF part FOR VALUES IN (3);
 CREATE TABLE chunks PARTITION OF part FOR VALUES IN (4);
 INSERT INTO part SELECT i, 3 + (i % 20 > 0)::int FROM generate_series(1, 20000) i;
