@@ -96,7 +96,8 @@ cscan_neighbours_find_stalled(uint64 now)
 
 /*
  * Does any process wait for a lock on a table or on an object such as a
- * database, or for a buffer's pin?  Asking each of the ABM's many locks and buffers takes long.
+ * database, or for a buffer's pin?  Asking each of the ABM's many locks and
+ * buffers takes long.
  */
 CScanWaiters
 cscan_neighbours_waiters(void)

@@ -249,8 +249,9 @@ expect(const CScanRegistration *reg)
  *
  * A wait that is not too long is no reason.  But a scan that waits wants a
  * load.  If no load at all goes on for a while, something is wrong, or many
- * processes that share few CPUs are reading all that the ABM has.  Then scans read for themselves, but no more of them than the ABM would
- * have served: one in the time of a load.
+ * processes that share few CPUs are reading all that the ABM has.  Then scans
+ * read for themselves, but no more of them than the ABM would have served: one
+ * in the time of a load.
  *
  * Under a policy without a last resort (elevator) the cursor may be waiting
  * for the slowest scan, and the other scans have to wait with it.  A scan
