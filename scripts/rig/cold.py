@@ -19,6 +19,7 @@ CASES = {
     'own table': (('BEGIN', 'CREATE TABLE own AS SELECT * FROM lineitem'), ('SELECT count(*) FROM own',), {}),
     'no ABM': ((), (COUNT,), {'cscan.debug_fault': 'abm-start error'}),
 }
+RETURNS = 6.0               # seconds after which no ABM is expected any more; until then scans are announced
 READY = 'SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = \'cscan abm\''
 
 
@@ -30,7 +31,7 @@ class Cold(Warm):
     variants: tuple = ('postgres', 'relevance')
 
     def guess(self, table, bandwidth):
-        return self.rounds * len(CASES) * (START + 2)
+        return self.rounds * len(CASES) * (START + 4)
 
     def measure(self, rig, variants, run, place):
         data.load(rig.cluster, self.where)
@@ -51,6 +52,8 @@ class Cold(Warm):
         with rig.cluster.connect(self.where, **VARIANTS[variant].settings, **({'cscan.min_table_size': 0} if rig.cscan else {})) as session:
             while not server and rig.cscan and not session.execute(READY).fetchone()[0]:
                 time.sleep(0.01)
+            if server:
+                time.sleep(RETURNS)
             for sql in before:
                 session.execute(sql)
             begin = time.perf_counter()

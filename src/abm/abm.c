@@ -30,6 +30,7 @@
 #include "fault.h"
 
 static uint32 wait_idle;
+static uint64 began;			/* when this ABM said hello (us) */
 static shmem_startup_hook_type prev_shmem_startup_hook;
 
 /*
@@ -61,6 +62,8 @@ say_goodbye(int code, Datum arg)
 
 	cscan_lock();
 	cscan_shared->abm_latch = cscan_trace_ring->reader = NULL;
+	if (cscan_now() > began + CSCAN_ABM_RETURNS)
+		cscan_shared->abm_expected = cscan_now() + CSCAN_ABM_RETURNS;
 	cscan_shared->abm_pid = 0;
 	cscan_shared->abm_idle = false;
 	cscan_holding_reset();
@@ -75,7 +78,8 @@ say_hello(void)
 	cscan_shared_set_budget();
 	cscan_shared->abm_latch = cscan_trace_ring->reader = MyLatch;
 	cscan_shared->abm_pid = MyProcPid;
-	cscan_shared_abm_lives(cscan_now());
+	began = cscan_now();
+	cscan_shared_abm_lives(began);
 	cscan_shared->abm_idle = false;
 	cscan_holding_reset();
 	cscan_unlock();

@@ -234,8 +234,8 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	bool		warm;
 	bool		release = false;
 
-	if (!cscan_preloaded || cscan_pool.state->budget == 0 || ntargets == 0 ||
-		!worth_sharing(targets, ntargets))
+	if (!cscan_preloaded || cscan_pool.state->budget == 0 || !cscan_shared_abm_expected() ||
+		ntargets == 0 || !worth_sharing(targets, ntargets))
 		return NULL;
 
 	/* Everything that can fail comes before the shared state is touched. */

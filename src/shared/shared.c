@@ -187,6 +187,7 @@ shmem_startup(void)
 		cscan_shared->preferred_chunk_blocks = preferred_chunk_blocks();
 		pg_atomic_init_u32(&cscan_shared->lock_queue, 0);
 		pg_atomic_init_u64(&cscan_shared->scans_took, 0);
+		cscan_shared->abm_expected = cscan_now() + CSCAN_ABM_RETURNS;
 		cscan_shared->next_serial = 1;
 		cscan_shared->stats_reset = GetCurrentTimestamp();
 		ConditionVariableInit(&cscan_shared->released);

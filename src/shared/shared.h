@@ -64,6 +64,12 @@
 /* A scan that takes no page for so long is stalled (us). */
 #define CSCAN_STALLED_AFTER			250000
 
+/*
+ * An ABM that has gone is expected back for so long (us), if it has served as
+ * long.  The postmaster starts another one after a second.
+ */
+#define CSCAN_ABM_RETURNS			5000000
+
 /* A table's last scan waits at most so long (us) for the ABM to let go. */
 #define CSCAN_RELEASE_WAIT			500000
 
@@ -159,6 +165,8 @@ typedef struct CScanShared
 
 	/* Written by the ABM under the lock. */
 	Latch	   *abm_latch;		/* NULL while it is down */
+	uint64		abm_expected;	/* while it is down: until when it is expected
+								 * back (us) */
 	int			abm_pid;
 	bool		abm_idle;		/* the ABM wants to be told of changes; also
 								 * read without the lock; the process that
@@ -243,6 +251,16 @@ cscan_shared_abm_reads(uint64 now)
 {
 	pg_atomic_write_u64(&cscan_shared->abm_progress, now);
 	pg_atomic_write_u64(&cscan_shared->abm_alive, now);
+}
+
+/*
+ * Is there an ABM, or is one expected?  An unlocked look: it may go at any time.
+ */
+static inline bool
+cscan_shared_abm_expected(void)
+{
+	return cscan_shared->abm_latch != NULL ||
+		cscan_now() < cscan_shared->abm_expected;
 }
 
 /* The scheduler's lock, see lock.c. */

@@ -118,11 +118,9 @@ is($s->result . $s->err, '', 'then it goes on');
 is($s->query('MOVE BACKWARD ALL FROM c; RESET cscan.debug_fault; COMMIT; SELECT count(*), sum(i) FROM t') . $s->err, $right, 'and all is right');
 nothing_left($node, 'after a wait', 't');
 
-### Answers without the ABM
+### Answers without the ABM, which stands still
 
-set_conf($node, 'cscan.debug_fault' => "'abm-start error'");
-sql($node, "SELECT pg_terminate_backend($abm)");
-ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan abm'), '0'), 'there is no ABM');
+signal_pid('STOP', $abm);
 my $bitmaps = 'SET cscan.page_cost = 0; SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off';
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
   . 'SET max_parallel_workers_per_gather = 2';
@@ -164,9 +162,27 @@ is($s->query(q(BEGIN; DECLARE c SCROLL CURSOR FOR SELECT i FROM t;
 	FETCH ABSOLUTE 20000 FROM c; FETCH RELATIVE -5000 FROM c; FETCH PRIOR FROM c; FETCH NEXT FROM c; FETCH NEXT FROM c; FETCH ABSOLUTE 39999 FROM c;
 	FETCH LAST FROM c; FETCH ABSOLUTE -39999 FROM c; FETCH FIRST FROM c; FETCH PRIOR FROM c; FETCH NEXT FROM c; COMMIT)) . $s->err,
 	join("\n", 20000, 15000, 14999, 15000, 15001, 39999, 40000, 2, 1, 1), 'a cursor goes to and fro without the ABM');
+signal_pid('CONT', $abm);
+nothing_left($node, 'after the ABM stood still', qw(t p1 p2));
+
+### There is no ABM
+
+set_conf($node, 'cscan.debug_fault' => "'abm-start error'");
+sql($node, "SELECT pg_terminate_backend($abm)");
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan abm'), '0'), 'there is no ABM');
+ok(poll($node, q(DO 'BEGIN PERFORM cscan_stat_reset(); PERFORM count(*) FROM t; END'; SELECT sum(scans) FROM cscan_stat), '0'),
+	"PostgreSQL's own scans read if none comes");
+# PostgreSQL's own scan begins where another one is: with a LIMIT it has other rows.
+foreach my $name (grep { $_ ne 'rescans' } sort keys %queries)
+{
+	my ($prepare, $query) = @{ $queries{$name} };
+
+	is(sql($node, "$prepare; $query"), sql($node, "$prepare; SET cscan.enabled = off; $query"), "$name: right without an ABM");
+}
 sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
 $node->reload;
 $abm = wait_for_abm($node);
+ok(poll($node, q(DO 'BEGIN PERFORM count(*) FROM t; END'; SELECT sum(scans) > 0 FROM cscan_stat)), 'they are announced when there is one again');
 nothing_left($node, 'after the ABM was away', qw(t p1 p2));
 
 ### Tables that only their own transaction can see
