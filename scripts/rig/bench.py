@@ -86,6 +86,7 @@ def arguments():
     p.add_argument('--direct-io', action='store_true', help='debug_io_direct=data: no page cache at all (16 and later)')
     p.add_argument('--read-ahead', type=int, metavar='KB',
                    help="of the kernel, for the disk; while this runs (default: the machine's; Linux has 128)")
+    p.add_argument('--cpus', type=float, metavar='N', help="CPUs' worth of time that the server may use: 1 of 2 makes them half as quick (default: all)")
     p.add_argument('--set', type=setting, action='append', default=[], metavar='NAME=VALUE', help='a further server setting')
     p.add_argument('--timeout', type=int, default=600, help='seconds after which a query counts as hung (default 600)')
     p.add_argument('--seed', type=int, default=1, help='of streams, arrivals and the order of the variants (default 1)')
@@ -201,7 +202,7 @@ def bench_major(a, major, tasks, estimate, answers, report, results):
         say('cscan was not built: the server runs without it')
     cluster.create()
     rig = Rig(cluster, Settings(a.bandwidth * MB or None, a.shared_buffers, a.page_cache, a.direct_io, dict(a.set), a.timeout, a.seed, a.read_ahead,
-                                a.chunk_size, a.queries), answers)
+                                a.chunk_size, a.queries, a.cpus), answers)
     try:
         report.facts[f'PostgreSQL {major}'] = cluster.run('postgres', '--version').removeprefix('postgres (PostgreSQL) ')
         for database in dict.fromkeys(database for task in tasks for database in databases(point(*task[1:3]), estimate.left[task])):
@@ -241,7 +242,7 @@ def describe(a):
         'server': f'shared_buffers {a.shared_buffers // MB} MB, effective_cache_size {"that" if a.direct_io else "that and the page cache"}, '
                   f'cscan.chunk_size {a.chunk_size} kB (where it goes with the scale), '
                   'max_parallel_workers_per_gather 0, jit off' + (', direct I/O' if a.direct_io else '')
-                  + ''.join(f', {name} = {value}' for name, value in a.set),
+                  + (f', {a.cpus:g} CPUs by quota' if a.cpus else '') + ''.join(f', {name} = {value}' for name, value in a.set),
         'cold': 'before each run the server was restarted and its files were dropped from the page cache (posix_fadvise)',
         'scale': f'{a.scale:g}', 'seed': a.seed}
     conditions = {**{name: facts[name] for name in ('machine', 'server', 'scale', 'seed')}, 'sources': sources(), 'timeout': a.timeout}

@@ -3,8 +3,9 @@
 A database server on a fast disk with gigabytes of page cache never waits for storage, so a measurement of shared reads
 needs a known bandwidth and a known cache.  Linux has both in its control groups:
 
-    version 1   blkio.throttle.read_bps_device, memory.limit_in_bytes, blkio.throttle.io_service_bytes and io_serviced, cpuacct.usage
-    version 2   io.max, memory.max, io.stat, cpu.stat
+    version 1   blkio.throttle.read_bps_device, memory.limit_in_bytes, blkio.throttle.io_service_bytes and io_serviced, cpuacct.usage,
+                cpu.cfs_quota_us
+    version 2   io.max, memory.max, io.stat, cpu.stat, cpu.max
 
 Invariant: only processes that are started through wrap() are in the group, and the group goes away in release().
 
@@ -13,6 +14,7 @@ Invariant: only processes that are started through wrap() are in the group, and 
     limit.wrap(argv)                             the command that runs argv inside the group
     limit.apply(bandwidth, memory)               bytes a second and bytes, None: no limit
     limit.apply_memory(memory)                   the latter alone
+    limit.apply_cpus(cpus)                       CPUs' worth of time that the group may use, None: no limit; OSError if that is not possible
     limit.anonymous()                            bytes that are neither page cache nor shared memory, None if unknown
     limit.bytes_read()                           bytes read from the disk so far by the group (no group: by the machine)
     limit.requests()                             read requests so far, in the same way
@@ -45,6 +47,7 @@ from pathlib import Path
 
 MB = 1024 * 1024
 UNLIMITED_V1 = -1
+PERIOD = 20000          # us, in which a group may use its share of CPU time: short, so that it looks like slower CPUs
 USUAL_PACE = 320.0      # of a CPU of 2025; all that matters is that figures of different times are for the same one
 
 
@@ -104,6 +107,10 @@ class NoLimit:
 
     def apply(self, bandwidth, memory):
         pass
+
+    def apply_cpus(self, cpus):
+        if cpus:
+            raise OSError(self.why)
 
     def disk_stat(self, number):
         for line in Path('/proc/diskstats').read_text().splitlines():
@@ -183,12 +190,12 @@ class GroupV1(Group):
     def __init__(self, disk, name):
         found = {}
         for directory, options in mounts('cgroup'):
-            for controller in ('blkio', 'memory', 'cpuacct'):
+            for controller in ('blkio', 'memory', 'cpuacct', 'cpu'):
                 if controller in options:
                     found[controller] = directory / name
         if not {'blkio', 'memory'} <= set(found):
             raise OSError('no cgroup v1 controllers blkio and memory')
-        self.blkio, self.memory, self.cpuacct = found['blkio'], found['memory'], found.get('cpuacct')
+        self.blkio, self.memory, self.cpuacct, self.cpus = found['blkio'], found['memory'], found.get('cpuacct'), found.get('cpu')
         super().__init__(disk, list(dict.fromkeys(found.values())))
         write(self.memory / 'memory.swappiness', '0')
 
@@ -198,6 +205,12 @@ class GroupV1(Group):
 
     def apply_memory(self, memory):
         write(self.memory / 'memory.limit_in_bytes', str(int(memory or UNLIMITED_V1)))
+
+    def apply_cpus(self, cpus):
+        if not self.cpus:
+            raise OSError('no cgroup v1 controller cpu')
+        write(self.cpus / 'cpu.cfs_period_us', str(PERIOD))
+        write(self.cpus / 'cpu.cfs_quota_us', str(int(cpus * PERIOD) if cpus else UNLIMITED_V1))
 
     def reads(self, name):
         match = re.search(rf'^{self.disk} Read (\d+)$', (self.blkio / f'blkio.throttle.{name}').read_text(), re.M)
@@ -225,13 +238,13 @@ class GroupV2(Group):
 
     def __init__(self, disk, name):
         for root, _ in mounts('cgroup2'):
-            if {'io', 'memory'} <= set((root / 'cgroup.controllers').read_text().split()):
+            if {'io', 'memory', 'cpu'} <= set((root / 'cgroup.controllers').read_text().split()):
                 break
         else:
-            raise OSError('no cgroup v2 controllers io and memory')
+            raise OSError('no cgroup v2 controllers io, memory and cpu')
         self.control, self.switched = root / 'cgroup.subtree_control', []
         active = self.control.read_text().split()
-        for controller in ('io', 'memory'):
+        for controller in ('io', 'memory', 'cpu'):
             if controller not in active:
                 write(self.control, '+' + controller)
                 self.switched.append(controller)
@@ -246,6 +259,9 @@ class GroupV2(Group):
 
     def apply_memory(self, memory):
         write(self.group / 'memory.max', str(int(memory) if memory else 'max'))
+
+    def apply_cpus(self, cpus):
+        write(self.group / 'cpu.max', f'{int(cpus * PERIOD) if cpus else "max"} {PERIOD}')
 
     def reads(self, name):
         match = re.search(rf'^{self.disk} .*?{name}=(\d+)', (self.group / 'io.stat').read_text(), re.M)

@@ -105,6 +105,7 @@ class Oltp:
     clients: int = 4
     seconds: float = 60.0       # at scale 1
     pgbench_scale: float = 30   # at scale 1; 15 MB each
+    options: tuple = ()         # of pgbench, which is TPC-B without
     variants: tuple = DEFAULTS
     reference: tuple = ('postgres',)
     database: str = data.TPCH
@@ -144,7 +145,8 @@ class Oltp:
             with watch:
                 watch.begin()
                 begin = time.time()
-                latencies, end = pgbench(rig, data.PGBENCH, name, '-c', self.clients, '-j', 2, '-T', self.lasts(rig.cluster.scale))
+                latencies, end = pgbench(rig, data.PGBENCH, name, '-c', self.clients, '-j', 2, '-T', self.lasts(rig.cluster.scale),
+                                         *self.options)
                 stop.set()
                 scanned = len(ended)
             for thread in threads:

@@ -61,6 +61,7 @@ class Settings:
     read_ahead: int | None = None   # kB; None: as it is
     chunk_size: int | None = None   # kB; None: cscan's default
     queries: tuple | None = None    # names, of those that queries.py has; None: all
+    cpus: float | None = None       # worth of time that the server may use; None: as much as there is
 
 
 class Rig:
@@ -72,10 +73,12 @@ class Rig:
         try:
             if settings.read_ahead is not None:
                 self.read_ahead.set(settings.read_ahead)
+            if settings.cpus:
+                self.limit.apply_cpus(settings.cpus)
             self.cscan = cluster.has_cscan
         except OSError as error:
             self.close()
-            raise Failure(f'the read-ahead cannot be set: {error}')
+            raise Failure(f'the read-ahead or the CPUs cannot be set: {error}')
 
     def random(self, *what):
         """Drawn from the seed and from what it is for, so that it is the same however a run was resumed."""

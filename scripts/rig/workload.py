@@ -191,6 +191,7 @@ class Variant:
     extra: dict = field(default_factory=dict)
     server: dict = field(default_factory=dict)  # settings of the server, where the experiment knows of them
     idle: int = 0               # clients beside the streams that do not go on, see stop_in_the_middle()
+    idle_query: str = ''        # that such a client stops reading, in place of a scan of lineitem
     database: str = ''          # other than the experiment's, with the same rows in partitions
     memory: int = 0             # that a stream needs beyond others, for what it knows of them
 
@@ -219,6 +220,7 @@ VARIANTS = {
     'relevance-auto': Variant(r'Custom Scan \(CScan\) on', 'relevance', server={'cscan.buffer_share': 'auto'}),
     'relevance-btree': Variant('lineitem_shipdate_btree', 'relevance', hidden='lineitem_shipdate_brin'),
     'relevance-idle': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=200),
+    'relevance-union': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=1, idle_query=' UNION ALL '.join(200 * ['SELECT * FROM lineitem'])),
     'relevance-workers': Variant(r'(?s)Workers Planned: 2.*Parallel Custom Scan \(CScan\) on', 'relevance', extra=WORKERS),
     **{f'{name}-84': Variant(plan, policy, extra=extra, database=MONTHS, memory=FEW) for name, plan, policy, extra in OF_PARTITIONS},
     **{f'{name}-years': Variant(plan, policy, extra=extra, database=YEARS, memory=FEW) for name, plan, policy, extra in OF_PARTITIONS if name != 'brin'},
@@ -248,8 +250,16 @@ def check_plan(connection, sql, variant, expected):
     return plan
 
 
-def stop_in_the_middle(connection, number):
-    """A scan of lineitem that nobody fetches any more of: an idle cursor, or a client that does not read what it is sent."""
+def stop_in_the_middle(connection, number, sql):
+    """A scan of lineitem that nobody fetches any more of: an idle cursor, or a client that does not read what it is sent.  Or the
+    latter of another query, with parallel workers."""
+    if sql:
+        for name, value in WORKERS.items():
+            connection.execute(f'SET {name} = {value}')
+        check_plan(connection, sql, 'idle', r'(?s)Workers Planned: 2.*Parallel Append')
+        rows = connection.cursor().stream(sql)
+        next(rows)
+        return rows
     if number % 20:
         connection.execute('BEGIN; DECLARE idle CURSOR FOR SELECT * FROM lineitem; MOVE 50000 FROM idle')
         return None
@@ -283,7 +293,7 @@ def run_streams(cluster, database, variant, plan, streams, delay, timeout, at_st
         for connection, stream in zip(connections, streams):
             for one in stream:
                 result.plans[one.sql] = check_plan(connection, one.sql, variant, plan)
-        kept = [stop_in_the_middle(connection, number) for number, connection in enumerate(idle)]  # noqa: F841
+        kept = [stop_in_the_middle(connection, number, VARIANTS[variant].idle_query) for number, connection in enumerate(idle)]  # noqa: F841
 
         def work(number, connection, stream):
             try:

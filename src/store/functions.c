@@ -97,7 +97,8 @@ require_valid(Relation index)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-				 errdetail("It is being built, a build of it has failed, or it is unlogged on a standby.")));
+				 errdetail("It is being built, a build of it has failed, or it is unlogged on a standby."),
+				 errhint("If no build is under way, REINDEX it on the primary server.")));
 }
 
 Datum

@@ -78,12 +78,14 @@ store_reloptions(Datum reloptions, bool validate)
 		if (options->row_group_blocks % 8 != 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("\"row_group_blocks\" must be a multiple of 8")));
+					 errmsg("\"row_group_blocks\" must be a multiple of 8"),
+					 errhint("Choose %d or %d.", options->row_group_blocks / 8 * 8, options->row_group_blocks / 8 * 8 + 8)));
 		if (options->compression != CSCAN_ENCODING_NONE && !cscan_codec_known(options->compression))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("compression method \"%s\" is not supported", options->compression == CSCAN_ENCODING_LZ4 ? "lz4" : "zstd"),
-					 errdetail("This build of cscan, or of the server, lacks the library.")));
+					 errdetail("This build of cscan, or of the server, lacks the library."),
+					 errhint("Choose another value for \"compression\".")));
 	}
 	return (bytea *) options;
 }
