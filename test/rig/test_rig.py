@@ -371,6 +371,15 @@ class Policies(unittest.TestCase):
             self.assertEqual([name for name in names if not re.search(rf'\b{name}\b', text)], [], page)
 
 
+class Traces(unittest.TestCase):
+    def test_version(self):
+        """What the server writes is what the rig reads, and what the page describes."""
+        top = Path(__file__).resolve().parents[2]
+        version = re.search(r'CSCAN_TRACE_VERSION\s+(\d+)', (top / 'src/policy/trace.h').read_text()).group(1)
+        self.assertEqual(str(trace.VERSION), version)
+        self.assertIn(f'| version: {version} |', (top / 'doc/trace.md').read_text())
+
+
 class Resuming(unittest.TestCase):
     ROW = {'major': 15, 'experiment': 'table2', 'point': '', 'run': 1, 'variant': 'relevance', 'seconds': 1.0}
 
