@@ -117,7 +117,7 @@ class Trace(unittest.TestCase):
         records = [(36, 3, 0, 1, 5, 0, 0, 9, 0), (49, 3, 0, 1, 1000000, 0, 2, 17, 512), (49, 0, 0, -1, 1100000, -1, -1, 0, 0),
                    (50, 0, 0, 0, 1200000, 0, 2, 0, 0), (49, 3, 0, 1, 3000000, 0, 3, 18, 512)]
         with tempfile.NamedTemporaryFile() as file:
-            file.write(b'CSCANTRC' + struct.pack('<II', 3, 32) + bytes(48) + b''.join(trace.RECORD.pack(*record) for record in records) + b'cut off')
+            file.write(b'CSCANTRC' + struct.pack('<II', trace.VERSION, 32) + bytes(48) + b''.join(trace.RECORD.pack(*record) for record in records) + b'cut off')
             file.flush()
             self.assertEqual(trace.loads(Path(file.name)), [[0.0, 17], [2.0, 18]])
 
