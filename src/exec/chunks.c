@@ -84,6 +84,8 @@ cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery ho
 	/* The head has been read already. */
 	read_blocks(node, Max(portion->blocks.first, Max(node->head, node->span.first)),
 				portion->blocks.end, how == CSCAN_SELF_READ);
+	if (node->parallel && how != CSCAN_SELF_READ)
+		cscan_parallel_open(node);
 	node->counts.resident += (how == CSCAN_RESIDENT);
 	node->counts.loaded += (how == CSCAN_LOADED);
 	node->counts.self += (how == CSCAN_SELF_READ);
@@ -238,7 +240,7 @@ next_own(CScanState *node)
 	CScanPortion portion;
 
 	if (!(node->parallel ? cscan_parallel_take(node, &portion) : take_alone(node, &portion)))
-		return false;
+		return node->parallel && cscan_parallel_help(node);
 	cscan_chunks_set(node, &portion, CSCAN_SELF_READ);
 	if (node->parallel)
 		cscan_parallel_count(node);
@@ -252,6 +254,8 @@ cscan_chunks_next(CScanState *node)
 	CScanDelivery how;
 	CScanPortion portion;
 
+	if (node->parallel && cscan_parallel_go_on(node))
+		return true;
 	if (node->parallel && cscan_parallel_take_head(node))
 	{
 		read_head(node);
@@ -280,6 +284,9 @@ cscan_chunks_next(CScanState *node)
 	}
 	if (how == CSCAN_FINISHED)
 	{
+		if (node->parallel && cscan_parallel_help(node))
+			return true;
+
 		/*
 		 * The leader's helpers may still be reading.  A scan that was
 		 * rescanned before is likely to be rescanned again.

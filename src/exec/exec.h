@@ -233,6 +233,9 @@ extern TableScanDesc cscan_parallel_begin(CScanState *node);
 extern bool cscan_parallel_take_head(CScanState *node);
 extern bool cscan_parallel_claim(CScanState *node, const CScanPortion *portion);
 extern bool cscan_parallel_take(CScanState *node, CScanPortion *portion);
+extern void cscan_parallel_open(CScanState *node);
+extern bool cscan_parallel_go_on(CScanState *node);
+extern bool cscan_parallel_help(CScanState *node);
 extern void cscan_parallel_count(CScanState *node);
 extern void cscan_parallel_collect(CScanState *node);
 

@@ -487,6 +487,23 @@ next_portion(CScanFamily *family, CScanPortion *portion, uint64 *waited)
 }
 
 /*
+ * No chunk is left.  Help another process of a parallel scan with one that it
+ * reads; returns whose it is, or NULL.
+ */
+static CScanState *
+help_others(CScanFamily *family)
+{
+	for (int i = 0; i < family->nannounced; i++)
+	{
+		CScanState *member = family->by_relid[i];
+
+		if (member->parallel && cscan_parallel_help(member))
+			return member;
+	}
+	return NULL;
+}
+
+/*
  * Get the next chunk and hand it to its member.  Returns that member, or NULL
  * if no chunk is left.
  */
@@ -508,6 +525,10 @@ next_turn(CScanFamily *family)
 		}
 		if (how == CSCAN_FINISHED)
 		{
+			member = help_others(family);
+			if (member)
+				return member;
+
 			/* The leader's helpers may still be reading. */
 			family->active = false;
 			if (!family->rescanned && !(is_shared(family) && family->host->leader))
@@ -539,8 +560,11 @@ bool
 cscan_family_next(CScanState *node)
 {
 	CScanFamily *family = node->family;
-	CScanState *member = next_turn(family);
+	CScanState *member;
 
+	if (node->parallel && cscan_parallel_go_on(node))
+		return true;
+	member = next_turn(family);
 	if (member == node)
 		return true;
 	family->next = member;

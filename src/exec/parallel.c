@@ -7,6 +7,8 @@
  *		publish, learn	the leader tells workers what is to be read
  *		claim			note that this process reads a chunk
  *		take, take_head	take a chunk, or the head, without the ABM
+ *		open, go_on		read a chunk bit by bit, so that others can help
+ *		help			read bits of another process's chunk
  *		count, collect	the workers' counts
  *
  * The leader registers the scan before there are workers, and keeps the
@@ -19,9 +21,14 @@
  * parallel scan or, if a bitmap drives the scan, divide the table among
  * themselves.
  *
+ * A process reads a chunk from the ABM bit by bit, a few blocks at a time.  If
+ * no chunk is left, it helps the others with theirs.  Else one of them might
+ * have all the rows that a condition leaves, and the work that follows.
+ *
  * Invariant: exactly one process takes each chunk, and the head of a scan that
  * may stop early.  Each process claims it in a shared map, and raises an error
- * if it was claimed before.
+ * if it was claimed before.  A bit goes to one process, since taking it changes
+ * a number of which the chunk's other bits are left.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +38,13 @@
 #include "port/atomics.h"
 
 #include "exec/exec.h"
+
+/*
+ * A table has about so many bits, as in PostgreSQL's own scans, but a bit has
+ * no more than so many blocks.
+ */
+#define BITS_OF_TABLE	2048
+#define MOST_BIT_BLOCKS	16
 
 struct CScanParallel
 {
@@ -47,8 +61,12 @@ struct CScanParallel
 	dsa_pointer pages;			/* the CScanPages of a bitmap-driven scan */
 	int			nworkers;
 	uint32		nchunks;		/* size of the map of claims */
+	uint32		bit_blocks;		/* blocks of a bit */
 
-	/* Changed by all, without a lock; the map of claims follows the counts. */
+	/*
+	 * Changed by all, without a lock.  The map of claims follows the counts,
+	 * and the open chunks that map.
+	 */
 	pg_atomic_uint32 head_taken;
 	pg_atomic_uint32 next_chunk;	/* if it is divided, not registered */
 
@@ -78,9 +96,26 @@ claims(CScanParallel *p)
 }
 
 static Size
+claims_size(uint32 nchunks)
+{
+	return MAXALIGN(sizeof(pg_atomic_uint32) * (nchunks / 32));
+}
+
+/*
+ * What is left of the chunk that each process has open, its leader's behind
+ * those of the workers: the next block in the lower half, the end in the upper.
+ */
+static pg_atomic_uint64 *
+open_chunks(CScanParallel *p)
+{
+	return (pg_atomic_uint64 *) ((char *) p + counts_size(p->nworkers) + claims_size(p->nchunks));
+}
+
+static Size
 own_size(int nworkers, uint32 nchunks)
 {
-	return counts_size(nworkers) + MAXALIGN(sizeof(pg_atomic_uint32) * (nchunks / 32));
+	return counts_size(nworkers) + claims_size(nchunks) +
+		MAXALIGN(sizeof(pg_atomic_uint64) * (nworkers + 1));
 }
 
 /* PostgreSQL's part follows ours.  Only a scan of a whole table has it. */
@@ -112,6 +147,8 @@ cscan_parallel_begin_leader(CScanState *node, CScanParallel *p, int nworkers)
 	pg_atomic_init_u32(&p->next_chunk, 0);
 	for (uint32 i = 0; i < p->nchunks / 32; i++)
 		pg_atomic_init_u32(&claims(p)[i], 0);
+	for (int i = 0; i <= nworkers; i++)
+		pg_atomic_init_u64(&open_chunks(p)[i], 0);
 	if (node->kind == CSCAN_WHOLE)
 		table_parallelscan_initialize(node->css.ss.ss_currentRelation, core_part(p),
 									  node->css.ss.ps.state->es_snapshot);
@@ -129,6 +166,8 @@ cscan_parallel_begin_again(CScanState *node)
 		table_parallelscan_reinitialize(node->css.ss.ss_currentRelation, core_part(p));
 	for (uint32 i = 0; i < p->nchunks / 32; i++)
 		pg_atomic_write_u32(&claims(p)[i], 0);
+	for (int i = 0; i <= p->nworkers; i++)
+		pg_atomic_write_u64(&open_chunks(p)[i], 0);
 }
 
 /*
@@ -173,6 +212,7 @@ cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 	p->nblocks = node->nblocks;
 	p->head = node->head;
 	p->span = node->span;
+	p->bit_blocks = Min(MOST_BIT_BLOCKS, node->nblocks / BITS_OF_TABLE + 1);
 
 	/* If it is not registered it is divided into chunks. */
 	cscan_space_begin(&p->chunks,
@@ -285,6 +325,91 @@ cscan_parallel_claim(CScanState *node, const CScanPortion *portion)
 		return true;
 	return chunk < p->nchunks &&
 		(pg_atomic_fetch_or_u32(&claims(p)[chunk / 32], bit) & bit) == 0;
+}
+
+/* This process's open chunk; NULL if there is no place for one. */
+static pg_atomic_uint64 *
+own_open_chunk(const CScanState *node)
+{
+	CScanParallel *p = node->parallel;
+
+	if (node->leader)
+		return &open_chunks(p)[p->nworkers];
+	if (ParallelWorkerNumber < 0 || ParallelWorkerNumber >= p->nworkers)
+		return NULL;
+	return &open_chunks(p)[ParallelWorkerNumber];
+}
+
+/* Take at most so many blocks of an open chunk, to be read next. */
+static bool
+take_bit(CScanState *node, pg_atomic_uint64 *open, uint32 nblocks)
+{
+	uint64		left = pg_atomic_read_u64(open);
+	BlockNumber first;
+	BlockNumber end;
+	BlockNumber last;			/* of the chunk */
+
+	do
+	{
+		first = (BlockNumber) left;
+		last = (BlockNumber) (left >> 32);
+		if (first >= last)
+			return false;
+		end = last - first > nblocks ? first + nblocks : last;
+	} while (!pg_atomic_compare_exchange_u64(open, &left, (uint64) last << 32 | end));
+	node->next_block = first;
+	node->end_block = end;
+	return true;
+}
+
+/*
+ * The blocks from next_block to end_block are a chunk in memory, which this
+ * process has just been given.  Open it, and keep its first bit.  Row groups
+ * are not divided.
+ */
+void
+cscan_parallel_open(CScanState *node)
+{
+	pg_atomic_uint64 *open = own_open_chunk(node);
+
+	if (open == NULL || node->kind == CSCAN_COLUMNS || node->next_block >= node->end_block)
+		return;
+	pg_atomic_write_u64(open, (uint64) node->end_block << 32 | node->next_block);
+
+	/* Others may have taken all of it already. */
+	if (!take_bit(node, open, node->parallel->bit_blocks))
+		node->next_block = node->end_block;
+}
+
+/*
+ * Go on with the next bit of this process's open chunk.  False if none is
+ * left.  If its pages have gone from memory, it is read in one go.
+ */
+bool
+cscan_parallel_go_on(CScanState *node)
+{
+	pg_atomic_uint64 *open = own_open_chunk(node);
+
+	return open != NULL &&
+		take_bit(node, open, node->self_read ? UINT32_MAX : node->parallel->bit_blocks);
+}
+
+/* Take a bit of another process's open chunk.  False if none has one. */
+bool
+cscan_parallel_help(CScanState *node)
+{
+	CScanParallel *p = node->parallel;
+
+	for (int i = 0; i <= p->nworkers; i++)
+	{
+		if (!take_bit(node, &open_chunks(p)[i], p->bit_blocks))
+			continue;
+		node->self_read = false;
+		if (node->pages)
+			node->entry = cscan_pages_find(node->pages, node->next_block);
+		return true;
+	}
+	return false;
 }
 
 /*

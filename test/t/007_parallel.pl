@@ -82,6 +82,42 @@ ok(is_parallel(ambling_query('t', 50, 1, 0.05)), 'and so is that of the slow que
 is(sql($node, "$parallel SELECT count(*), sum(i) FROM t"), $right, 'its result is right');
 nothing_left($node, 'after the first', 't');
 
+### All rows are in one chunk: the others help with it
+
+# Chunks in memory are divided, so all of these tables are there.
+make_table($node, 'few', 5000);
+sql($node, q(CREATE EXTENSION pg_prewarm; CREATE INDEX few_brin ON few USING brin (i) WITH (pages_per_range = 8);
+	CREATE TABLE parts (LIKE few) PARTITION BY RANGE (i);
+	CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (2500);
+	CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (2500) TO (10000);
+	INSERT INTO parts TABLE few; VACUUM ANALYZE parts));
+my %in_one_chunk = (few => [ 'few', 'SET enable_bitmapscan = off;' ], parts => [ 'parts_1', '' ],
+	'a bitmap of few' => [ 'few', 'SET enable_seqscan = off; SET enable_indexscan = off; SET cscan.page_cost = 0;' ]);
+foreach my $what (sort keys %in_one_chunk)
+{
+	my ($table, $settings) = @{ $in_one_chunk{$what} };
+	my $from = $what eq 'parts' ? 'parts' : 'few';
+	my ($first, $last) = split /\|/, sql($node, "SELECT min(i), max(i) FROM $table WHERE ctid >= '(80,0)' AND ctid < '(88,0)'");
+	my $where = "i BETWEEN $first AND $last AND par_gate(1)";
+	# A bitmap of one chunk would not be registered.
+	$where = "(i < 500 OR i BETWEEN $first AND $last) AND CASE WHEN i >= $first THEN par_gate(1) END" if $what =~ /bitmap/;
+
+	foreach my $policy (@policies)
+	{
+		my $s = parallel_session("$policy, $what", $policy);
+		$s->query($settings) if $settings;
+		$s->query("SELECT pg_prewarm(c::regclass, 'buffer') FROM unnest('{few,parts_1,parts_2}'::text[]) c");
+		$gatekeeper->query('SELECT pg_advisory_lock(1)');
+		$s->send("SELECT count(*), min(i), max(i) FROM $from WHERE $where");
+		ok(waiting_are(3), "$s->{name}: all three processes have a row of one chunk");
+		$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+		is($s->result . $s->err, $last - $first + 1 . "|$first|$last", "$s->{name}: right");
+		$s->quit;
+	}
+}
+sql($node, 'DROP TABLE parts, few');
+nothing_left($node, 'after others have helped', 't');
+
 ### Held in the middle: it is one scan
 
 # How many chunks a scan has.
