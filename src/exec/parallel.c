@@ -383,15 +383,15 @@ cscan_parallel_open(CScanState *node)
 
 /*
  * Go on with the next bit of this process's open chunk.  False if none is
- * left.  If its pages have gone from memory, it is read in one go.
+ * left.  Bits stay small if pages have gone from memory: who reads them has much
+ * to do with each row.
  */
 bool
 cscan_parallel_go_on(CScanState *node)
 {
 	pg_atomic_uint64 *open = own_open_chunk(node);
 
-	return open != NULL &&
-		take_bit(node, open, node->self_read ? UINT32_MAX : node->parallel->bit_blocks);
+	return open != NULL && take_bit(node, open, node->parallel->bit_blocks);
 }
 
 /* Take a bit of another process's open chunk.  False if none has one. */
