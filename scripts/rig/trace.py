@@ -8,7 +8,7 @@ from .cluster import Failure
 from .progress import say
 
 HEADER, RECORD = 64, struct.Struct('<BBHiQiiII')    # kind, flag, count, scan, time in us, other, slot, chunk, blocks
-MAGIC, VERSION = b'CSCANTRC', 5
+MAGIC, VERSION = b'CSCANTRC', 6
 DECIDE, LOST = 49, 64
 LOAD = 3                                            # a flag of DECIDE
 

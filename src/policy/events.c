@@ -159,6 +159,13 @@ cscan_pool_extend_space(CScanPool *pool, int space, uint32_t nchunks)
 	return extended;
 }
 
+void
+cscan_pool_set_striped(CScanPool *pool, int space)
+{
+	pool->spaces[space].striped = true;
+	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_STRIPED,.other = space);
+}
+
 static void
 set_access(CScanPool *pool, int space, CScanAccess access)
 {
@@ -313,12 +320,12 @@ cscan_pool_register(CScanPool *pool, CScanPolicyId policy, uint64_t now)
 }
 
 static void
-record_announcement(CScanPool *pool, int scan, int space, uint32_t nblocks,
+record_announcement(CScanPool *pool, CScanTraceKind kind, int scan, int space, uint32_t nblocks,
 					const CScanRange *ranges, uint32_t nranges)
 {
 	if (!pool->state->traced)
 		return;
-	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_ANNOUNCE,.scan = scan,.other = space,.blocks = nblocks,
+	CSCAN_RECORD(pool,.kind = (uint8_t) kind,.scan = scan,.other = space,.blocks = nblocks,
 				 .count = (uint16_t) nranges);
 	for (uint32_t n = 0; n < nranges; n += CSCAN_RANGES_IN_RECORD)
 	{
@@ -347,7 +354,15 @@ cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t nblocks,
 		p->nscans++;
 	}
 	cscan_interest_add(pool, scan, space, nblocks, ranges, nranges);
-	record_announcement(pool, scan, space, nblocks, ranges, nranges);
+	record_announcement(pool, CSCAN_TRACE_ANNOUNCE, scan, space, nblocks, ranges, nranges);
+}
+
+void
+cscan_pool_announce_stripes(CScanPool *pool, int scan, int space, const CScanRange *stripes,
+							uint32_t nstripes)
+{
+	cscan_interest_add_stripes(pool, scan, space, stripes, nstripes);
+	record_announcement(pool, CSCAN_TRACE_STRIPES, scan, space, 0, stripes, nstripes);
 }
 
 /* A scan's loads go on where the last load in its spaces ended. */

@@ -42,7 +42,7 @@ cscan_interest_add(CScanPool *pool, int scan, int space, uint32_t nblocks,
 	CScanScan  *s = &pool->scans[scan];
 	const CScanSpace *p = &pool->spaces[space];
 	bool		whole = nranges == 1 && ranges[0].first == 0 && ranges[0].end == nblocks;
-	bool		keep = !whole && s->nranges + nranges <= CSCAN_MAX_RANGES;
+	bool		keep = !whole && !p->striped && s->nranges + nranges <= CSCAN_MAX_RANGES;
 
 	for (uint32_t r = 0; r < nranges; r++)
 	{
@@ -51,6 +51,18 @@ cscan_interest_add(CScanPool *pool, int scan, int space, uint32_t nblocks,
 		if (keep)
 			cscan_ranges(pool, scan)[s->nranges++] = (CScanSpaceRange) {space, ranges[r]};
 	}
+}
+
+void
+cscan_interest_add_stripes(CScanPool *pool, int scan, int space, const CScanRange *stripes,
+						   uint32_t nstripes)
+{
+	CScanScan  *s = &pool->scans[scan];
+
+	if (s->nranges + nstripes > CSCAN_MAX_RANGES)
+		return;
+	for (uint32_t r = 0; r < nstripes; r++)
+		cscan_ranges(pool, scan)[s->nranges++] = (CScanSpaceRange) {space, stripes[r]};
 }
 
 /* Sort ranges by space: insertion will do, as spaces are few or in order. */
@@ -129,8 +141,11 @@ cscan_interest_complete(CScanPool *pool, int scan)
 	for (uint32_t r = 0; r < s->nranges; r++)
 	{
 		const CScanSpaceRange *range = &cscan_ranges(pool, scan)[r];
+		const CScanSpace *p = &pool->spaces[range->space];
+		uint64_t	times = !p->striped ? 1 :
+			cscan_set_count_range(wanted, p->first_chunk, p->first_chunk + p->nchunks - 1);
 
-		s->needed += range->blocks.end - range->blocks.first;
+		s->needed += times * (range->blocks.end - range->blocks.first);
 	}
 	cscan_interest_count_loadable(pool, scan);
 }
@@ -173,6 +188,16 @@ cscan_interest_has_ranges(const CScanPool *pool, int scan, int space)
 	return r < pool->scans[scan].nranges && cscan_ranges(pool, scan)[r].space == space;
 }
 
+/* The part of a range, or of a stripe, that is in a chunk. */
+static bool
+range_within(const CScanSpace *space, uint32_t chunk, CScanRange range, CScanRange *within)
+{
+	if (!space->striped)
+		return cscan_space_within(space, chunk, range, within);
+	*within = range;
+	return true;
+}
+
 /*
  * Get the next range that a scan wants of a chunk, as blocks of the chunk.
  * *next is 0 at first.  False if none is left.
@@ -185,14 +210,12 @@ next_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CSc
 	const CScanSpaceRange *ranges = cscan_ranges(pool, scan);
 	uint32_t	nranges = pool->scans[scan].nranges;
 	uint32_t	r = *next > 0 ? *next - 1 :
-		first_range(pool, scan, space, cscan_space_first_block(p, chunk));
+		first_range(pool, scan, space, p->striped ? 0 : cscan_space_first_block(p, chunk));
 
 	if (r < nranges && ranges[r].space == space)
 	{
 		*next = r + 2;
-		if (cscan_space_within(p, chunk, ranges[r].blocks, within))
-			return true;
-		return false;
+		return range_within(p, chunk, ranges[r].blocks, within);
 	}
 	if (*next > 0 || cscan_interest_has_ranges(pool, scan, space))
 		return false;

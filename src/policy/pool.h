@@ -28,7 +28,8 @@
  *	  scans want a chunk) as things change; a decision only looks.  So other
  *	  code may read the fields and never writes them.
  *
- * A scan is interested in all of a space, or in a set of ranges of its blocks.
+ * A scan is interested in all of a space, in a set of ranges of its blocks, or
+ * in the same stripes of some chunks.
  * It wants a chunk if it wants any block of it.  A load reads the pieces of a
  * chunk that active scans want.  If a scan wants pieces of a chunk that are
  * missing, it finds the chunk absent, and the next load tops it up.
@@ -380,6 +381,14 @@ extern int	cscan_pool_add_space(CScanPool *pool, uint32_t chunk_blocks, uint32_t
 								 uint32_t device);
 extern bool cscan_pool_extend_space(CScanPool *pool, int space, uint32_t nchunks);
 extern void cscan_pool_remove_space(CScanPool *pool, int space);
+
+/*
+ * A new space is striped (space.h).  Its extent is always one of whole chunks.
+ * Its chunks have the size that the caller's layout gives them, so it cannot
+ * have more than CSCAN_MAX_CHUNKS of them by making them larger.
+ */
+extern void cscan_pool_set_striped(CScanPool *pool, int space);
+
 extern void cscan_pool_set_access(CScanPool *pool, int space, CScanAccess access);
 
 /* Loads of a space begin with this chunk, or the next one that is wanted. */
@@ -402,6 +411,14 @@ extern void cscan_pool_set_cached(CScanPool *pool, uint32_t chunk, bool cached);
 extern int	cscan_pool_register(CScanPool *pool, CScanPolicyId policy, uint64_t now);
 extern void cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t nblocks,
 								const CScanRange *ranges, uint32_t nranges);
+
+/*
+ * Once for a striped space, before the scan starts: it wants these places
+ * (blocks from each chunk's first one) of the chunks that it announces;
+ * without stripes whole chunks.  They are in order, do not overlap and are not empty.
+ */
+extern void cscan_pool_announce_stripes(CScanPool *pool, int scan, int space,
+										const CScanRange *stripes, uint32_t nstripes);
 extern void cscan_pool_start(CScanPool *pool, int scan, uint64_t now);
 extern void cscan_pool_rest(CScanPool *pool, int scan, uint64_t now);
 extern void cscan_pool_leave_space(CScanPool *pool, int scan, int space);

@@ -74,6 +74,8 @@ typedef enum CScanTraceKind
 	CSCAN_TRACE_CACHED = 59,
 	CSCAN_TRACE_LEAVE_SPACE = 60,
 	CSCAN_TRACE_SHRINK = 61,
+	CSCAN_TRACE_STRIPED = 62,
+	CSCAN_TRACE_STRIPES = 63,	/* RANGES follow */
 
 	/* The trace itself. */
 	CSCAN_TRACE_LOST = 64,		/* records are missing here */
@@ -94,6 +96,9 @@ struct CScanTraceRecord
 	uint32_t	chunk;
 	uint32_t	blocks;
 };
+
+/* A STATE_SPACE's flag is its access, and this bit if it is striped. */
+#define CSCAN_TRACE_SPACE_STRIPED	0x80
 
 /* Bits of a LOADED's flag. */
 #define CSCAN_TRACE_LOADED_FAILED	0x01

@@ -8,10 +8,15 @@
  * knows which blocks a chunk has: the pool counts chunks and costs, the loader
  * and the scan take runs.
  *
- * There is one kind of space so far, a table's heap.  Its chunks are runs of
- * chunk_blocks consecutive blocks.  A piece is one block, or several in a very
- * large chunk.  A space's extent is the number of its blocks known so far.  It
- * only grows while the space has scans.
+ * A table's heap is a space whose chunks are runs of chunk_blocks consecutive
+ * blocks.  A piece is one block, or several in a very large chunk.  A space's
+ * extent is the number of its blocks known so far.  It only grows while the
+ * space has scans.
+ *
+ * A *striped* space has the same, but a scan wants the same places of each of
+ * its chunks, its *stripes*.  An index of columns is one: a chunk is a row
+ * group, a stripe one or more columns.  Its blocks are places in a layout of
+ * the caller's, which knows where they are stored.
  *
  * Chunks are numbered through all spaces of a pool, so a set of chunks may be
  * of several spaces.  A space's numbers begin at first_chunk.
@@ -66,6 +71,7 @@ typedef struct CScanSpace
 {
 	bool		used;			/* entry is taken */
 	uint8_t		access;			/* a CScanAccess */
+	bool		striped;		/* interests are the same in each chunk */
 	int32_t		nscans;			/* scans that have announced an interest */
 	uint32_t	first_chunk;	/* number of its first chunk */
 	uint32_t	nchunks;		/* numbers that it has */

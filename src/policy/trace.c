@@ -158,10 +158,11 @@ static void
 save_space(const CScanPool *pool, int space, CScanTracePut put, void *arg)
 {
 	const CScanSpace *p = &pool->spaces[space];
-	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE_SPACE,.flag = p->access,.other = space,
+	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE_SPACE,.other = space,
 		.time = BOTH(p->first_chunk, p->nchunks),.chunk = p->chunk_blocks,.blocks = p->extent,
 	.scan = (int32_t) p->cursor,.count = (uint16_t) p->device};
 
+	r.flag = (uint8_t) (p->access | (p->striped ? CSCAN_TRACE_SPACE_STRIPED : 0));
 	put(arg, &r);
 	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_LOADED,.other = space,.time = p->last_load};
 	if (p->last_load > 0)
@@ -384,7 +385,7 @@ restore_space(CScanPool *pool, const CScanTraceRecord *r)
 	CScanSpace *p;
 
 	if (r->other < 0 || r->other >= pool->state->limits.max_spaces || r->chunk == 0 ||
-		r->flag > CSCAN_ACCESS_REFUSED || r->count >= CSCAN_MAX_DEVICES ||
+		(r->flag & ~CSCAN_TRACE_SPACE_STRIPED) > CSCAN_ACCESS_REFUSED || r->count >= CSCAN_MAX_DEVICES ||
 		first >= max_chunks || nchunks == 0 || nchunks > max_chunks - first ||
 		pool->spaces[r->other].used)
 		return "a space that cannot be";
@@ -395,13 +396,14 @@ restore_space(CScanPool *pool, const CScanTraceRecord *r)
 	}
 	p = &pool->spaces[r->other];
 	cscan_space_begin(p, r->chunk);
-	p->access = r->flag;
+	p->access = r->flag & ~CSCAN_TRACE_SPACE_STRIPED;
+	p->striped = (r->flag & CSCAN_TRACE_SPACE_STRIPED) != 0;
 	p->first_chunk = first;
 	p->nchunks = nchunks;
 	p->device = r->count;
 	p->extent = r->blocks;
 	p->cursor = (uint32_t) r->scan;
-	if (p->extent > cscan_space_capacity(p))
+	if (p->extent > cscan_space_capacity(p) || (p->striped && p->extent % p->chunk_blocks != 0))
 	{
 		p->used = false;
 		return "a space that is larger than its chunks";
@@ -465,7 +467,8 @@ restore_ranges(CScanPool *pool, const CScanTraceRecord *r, int scan, int space)
 		const CScanSpaceRange *last = s->nranges > 0 ? &cscan_ranges(pool, scan)[s->nranges - 1] : NULL;
 
 		if (ranges[i].first >= ranges[i].end ||
-			ranges[i].end > cscan_space_capacity(&pool->spaces[space]) ||
+			ranges[i].end > (pool->spaces[space].striped ? pool->spaces[space].chunk_blocks :
+							 cscan_space_capacity(&pool->spaces[space])) ||
 			(last && last->space == space && ranges[i].first < last->blocks.end) ||
 			(last && s->started &&
 			 pool->spaces[last->space].first_chunk > pool->spaces[space].first_chunk))

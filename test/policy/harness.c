@@ -368,6 +368,12 @@ count_needed(const CScanPool *pool, int scan)
 		CScanRange	blocks = ranges[r].blocks;
 
 		has_ranges[ranges[r].space] = true;
+		if (space->striped)
+		{
+			needed += (uint64_t) (blocks.end - blocks.first) *
+				cscan_set_count_range(cscan_wanted(pool, scan), space->first_chunk, space->first_chunk + space->nchunks - 1);
+			continue;
+		}
 		for (uint32_t b = blocks.first; b < blocks.end;)
 		{
 			uint32_t	chunk = b / space->chunk_blocks;

@@ -117,6 +117,18 @@ announce(void *m, int scan, int space, uint32_t nblocks, const MachineRange *ran
 }
 
 static void
+set_striped(void *m, int space)
+{
+	cscan_pool_set_striped(m, space);
+}
+
+static void
+announce_stripes(void *m, int scan, int space, const MachineRange *stripes, uint32_t nstripes)
+{
+	cscan_pool_announce_stripes(m, scan, space, (const CScanRange *) stripes, nstripes);
+}
+
+static void
 start(void *m, int scan, uint64_t now)
 {
 	cscan_pool_start(m, scan, now);
@@ -417,6 +429,8 @@ const Machine core_machine = {
 	.set_cached = set_cached,
 	.add_scan = add_scan,
 	.announce = announce,
+	.set_striped = set_striped,
+	.announce_stripes = announce_stripes,
 	.start = start,
 	.rest = rest,
 	.remove_scan = remove_scan,

@@ -163,6 +163,7 @@ typedef struct Machine
 
 	int			(*add_space) (void *m, uint32_t chunk_blocks, uint32_t nchunks, uint32_t device);
 	bool		(*extend_space) (void *m, int space, uint32_t nchunks);
+	void		(*set_striped) (void *m, int space);
 	void		(*remove_space) (void *m, int space);
 	void		(*set_access) (void *m, int space, int access);
 	void		(*set_cursor) (void *m, int space, uint32_t chunk);
@@ -171,6 +172,8 @@ typedef struct Machine
 	int			(*add_scan) (void *m, int policy, uint64_t now);
 	void		(*announce) (void *m, int scan, int space, uint32_t nblocks,
 							 const MachineRange *ranges, uint32_t nranges);
+	void		(*announce_stripes) (void *m, int scan, int space, const MachineRange *stripes,
+									 uint32_t nstripes);
 	void		(*start) (void *m, int scan, uint64_t now);
 	void		(*rest) (void *m, int scan, uint64_t now);
 	void		(*remove_scan) (void *m, int scan);

@@ -5,6 +5,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "interest.h"
 #include "replay.h"
 
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static const char *const call_names[] = {
 	"limits", "add space", "extend space", "remove space", "access", "register", "announce", "start",
 	"rest", "unwant", "unwant space", "unregister", "stalled", "warm", "position", "join", "quit",
 	"choose", "block time", "take", "decide", "loaded", "drop", "useless", "release", "hold",
-	"cursor", "cached", "leave space", "shrink"
+	"cursor", "cached", "leave space", "shrink", "striped", "stripes"
 };
 
 #define NAME(names, n)	((n) < sizeof(names) / sizeof(names[0]) ? (names)[n] : "?")
@@ -115,7 +116,9 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 		case CSCAN_TRACE_STATE_SPACE:
 			fprintf(out, " space %d chunks %u+%u chunk_blocks %u extent %u cursor %u device %u access %s",
 					r->other, (uint32_t) r->time, (uint32_t) (r->time >> 32), r->chunk, r->blocks,
-					(uint32_t) r->scan, r->count, NAME(access_names, r->flag));
+					(uint32_t) r->scan, r->count, NAME(access_names, r->flag & ~CSCAN_TRACE_SPACE_STRIPED));
+			if (r->flag & CSCAN_TRACE_SPACE_STRIPED)
+				fprintf(out, " striped");
 			break;
 		case CSCAN_TRACE_STATE_LOADED:
 			fprintf(out, " space %d last load %llu", r->other, (unsigned long long) r->time);
@@ -219,6 +222,9 @@ describe_scan_call(const CScanTraceRecord *r, FILE *out)
 		case CSCAN_TRACE_ANNOUNCE:
 			fprintf(out, " scan %d space %d blocks %u ranges %u", r->scan, r->other, r->blocks, r->count);
 			break;
+		case CSCAN_TRACE_STRIPES:
+			fprintf(out, " scan %d space %d stripes %u", r->scan, r->other, r->count);
+			break;
 		case CSCAN_TRACE_START:
 			fprintf(out, " scan %d -> chunk %u", r->scan, r->chunk);
 			break;
@@ -259,6 +265,7 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 		case CSCAN_TRACE_ADD_SPACE:
 		case CSCAN_TRACE_EXTEND_SPACE:
 		case CSCAN_TRACE_REMOVE_SPACE:
+		case CSCAN_TRACE_STRIPED:
 		case CSCAN_TRACE_ACCESS:
 		case CSCAN_TRACE_CURSOR:
 		case CSCAN_TRACE_CACHED:
@@ -326,7 +333,7 @@ has_time(uint8_t kind)
 static bool
 is_call(uint8_t kind)
 {
-	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_SHRINK;
+	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_STRIPES;
 }
 
 void
@@ -452,22 +459,39 @@ is_helper(const CScanPool *pool, int helper)
 	return helper >= 0 && helper < pool->state->limits.max_helpers && pool->helpers[helper].used;
 }
 
+static bool
+are_in_order(const CScanRange *ranges, uint32_t n, uint32_t nblocks)
+{
+	uint32_t	last = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (ranges[i].first < last || ranges[i].first >= ranges[i].end || ranges[i].end > nblocks)
+			return false;
+		last = ranges[i].end;
+	}
+	return true;
+}
+
+/* Stripes that the space can have, of a scan that has told none before. */
+static bool
+are_stripes(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *stripes)
+{
+	const CScanSpace *space = &pool->spaces[r->other];
+
+	return space->striped && !cscan_interest_has_ranges(pool, r->scan, r->other) &&
+		are_in_order(stripes, r->count, space->chunk_blocks);
+}
+
 /* An interest that the space can have, and that the scan has not told before. */
 static bool
 is_interest(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 {
-	uint32_t	last = 0;
+	const CScanSpace *space = &pool->spaces[r->other];
 
-	if (r->blocks > cscan_space_capacity(&pool->spaces[r->other]) ||
-		cscan_pool_count_wanted(pool, r->scan, r->other) > 0)
-		return false;
-	for (uint32_t n = 0; n < r->count; n++)
-	{
-		if (ranges[n].first < last || ranges[n].first >= ranges[n].end || ranges[n].end > r->blocks)
-			return false;
-		last = ranges[n].end;
-	}
-	return true;
+	return r->blocks <= cscan_space_capacity(space) &&
+		(!space->striped || r->blocks % space->chunk_blocks == 0) &&
+		cscan_pool_count_wanted(pool, r->scan, r->other) == 0 && are_in_order(ranges, r->count, r->blocks);
 }
 
 /* Can this call be made? */
@@ -487,6 +511,8 @@ is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 			return is_space(pool, r->other) && pool->spaces[r->other].nscans == 0;
 		case CSCAN_TRACE_ACCESS:
 			return is_space(pool, r->other) && r->flag <= CSCAN_ACCESS_REFUSED;
+		case CSCAN_TRACE_STRIPED:
+			return is_space(pool, r->other) && pool->spaces[r->other].nscans == 0;
 		case CSCAN_TRACE_CURSOR:
 			return is_space(pool, r->other) && r->chunk <= max_chunks;
 		case CSCAN_TRACE_CACHED:
@@ -496,6 +522,9 @@ is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 		case CSCAN_TRACE_ANNOUNCE:
 			return is_scan(pool, r->scan) && !pool->scans[r->scan].started && is_space(pool, r->other) &&
 				is_interest(pool, r, ranges);
+		case CSCAN_TRACE_STRIPES:
+			return is_scan(pool, r->scan) && !pool->scans[r->scan].started && is_space(pool, r->other) &&
+				are_stripes(pool, r, ranges);
 		case CSCAN_TRACE_START:
 			return is_scan(pool, r->scan) && !pool->scans[r->scan].started;
 		case CSCAN_TRACE_UNWANT:
@@ -553,6 +582,12 @@ call_plain(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 			break;
 		case CSCAN_TRACE_ANNOUNCE:
 			cscan_pool_announce(pool, r->scan, r->other, r->blocks, ranges, r->count);
+			break;
+		case CSCAN_TRACE_STRIPED:
+			cscan_pool_set_striped(pool, r->other);
+			break;
+		case CSCAN_TRACE_STRIPES:
+			cscan_pool_announce_stripes(pool, r->scan, r->other, ranges, r->count);
 			break;
 		case CSCAN_TRACE_REST:
 			cscan_pool_rest(pool, r->scan, r->time);
@@ -722,7 +757,7 @@ play(FILE *in, Player *player, Replay *replay)
 	player->pool.state->traced = true;
 	while (read_record(in, r, replay))
 	{
-		bool		has_ranges = r->kind == CSCAN_TRACE_ANNOUNCE;
+		bool		has_ranges = r->kind == CSCAN_TRACE_ANNOUNCE || r->kind == CSCAN_TRACE_STRIPES;
 
 		if (r->kind == CSCAN_TRACE_END)
 			return REPLAY_SAME;

@@ -188,6 +188,8 @@ space_call(CScanPool *pool, Random *random)
 		space = cscan_pool_add_space(pool, 1 + random_below(random, random_chance(random, 20) ? 900 : 12),
 									 1 + random_below(random, random_chance(random, 20) ? 800 : 100),
 									 random_below(random, CSCAN_MAX_DEVICES));
+		if (space != CSCAN_NONE && random_chance(random, 20))
+			cscan_pool_set_striped(pool, space);
 		if (space != CSCAN_NONE)
 			cscan_pool_set_access(pool, space, CSCAN_ACCESS_GRANTED);
 	}
@@ -224,7 +226,11 @@ announce(CScanPool *pool, Random *random, int scan)
 			continue;
 		if (nblocks > cscan_space_capacity(space))
 			nblocks = (uint32_t) cscan_space_capacity(space);
+		if (space->striped)
+			nblocks = (nblocks - 1) / space->chunk_blocks * space->chunk_blocks + space->chunk_blocks;
 		cscan_pool_announce(pool, scan, i, nblocks, ranges, make_ranges(random, nblocks, ranges));
+		if (space->striped && cscan_pool_count_wanted(pool, scan, i) > 0)
+			cscan_pool_announce_stripes(pool, scan, i, ranges, make_ranges(random, space->chunk_blocks, ranges));
 	}
 }
 
@@ -716,7 +722,7 @@ test_print(void)
 	ok(replay_print(in, out, &replay) == REPLAY_SAME, "a trace is printed");
 	fclose(in);
 	fclose(out);
-	ok(strstr(text, "version 5: 8 scans, 6 slots, 16 helpers, 6 spaces, 2048 chunks\n") != NULL &&
+	ok(strstr(text, "version 6: 8 scans, 6 slots, 16 helpers, 6 spaces, 2048 chunks\n") != NULL &&
 	   strstr(text, " add space chunk_blocks 8 chunks 10 device 0 -> space 0\n") != NULL &&
 	   strstr(text, " access space 0: granted\n") != NULL &&
 	   strstr(text, "           100 register policy relevance -> scan 0\n") != NULL &&

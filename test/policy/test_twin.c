@@ -99,6 +99,7 @@ typedef struct Space
 	uint32_t	first_chunk;
 	uint32_t	nchunks;
 	uint32_t	chunk_blocks;
+	bool		striped;
 	uint32_t	nblocks;		/* that it has now */
 	int			nscans;
 } Space;
@@ -418,6 +419,8 @@ pick_blocks(Twins *t, int space)
 {
 	uint32_t	most = t->space[space].nblocks;
 
+	if (t->space[space].striped)
+		return most;
 	if (chance(t, 5) && most > 2)
 		return below(t, 3);
 	return chance(t, 50) ? most : 1 + below(t, most);
@@ -449,6 +452,13 @@ add_space(Twins *t)
 	p->chunk_blocks = chunk_blocks;
 	p->nblocks = t->kind->full || chance(t, 50) ? most : 1 + below(t, most);
 	p->nscans = 0;
+	p->striped = chance(t, 20);
+	if (p->striped)
+	{
+		p->nblocks = most;
+		tell(t, "set_striped", space, 0);
+		BOTH(set_striped, space);
+	}
 	if (t->kind->full || chance(t, 90))
 		BOTH(set_access, space, MACHINE_GRANTED);
 }
@@ -478,7 +488,8 @@ static void
 grow_space(Twins *t, int space)
 {
 	Space	   *p = &t->space[space];
-	uint32_t	nblocks = p->nblocks + 1 + below(t, chance(t, 50) ? p->chunk_blocks : 3 * p->chunk_blocks);
+	uint32_t	nblocks = p->striped ? p->nblocks + p->chunk_blocks :
+		p->nblocks + 1 + below(t, chance(t, 50) ? p->chunk_blocks : 3 * p->chunk_blocks);
 	uint32_t	nchunks = (nblocks - 1) / p->chunk_blocks + 1;
 	bool		extended;
 
@@ -571,7 +582,7 @@ announce(Twins *t, int scan, int space)
 	/* Sometimes there are exactly as many as are kept, or one more. */
 	if (s->nranges < MACHINE_MAX_RANGES && s->nranges + nranges > MACHINE_MAX_RANGES && chance(t, 60))
 		nranges = MACHINE_MAX_RANGES - s->nranges + (chance(t, 30) && nranges > MACHINE_MAX_RANGES - s->nranges);
-	if (s->nranges + nranges <= MACHINE_MAX_RANGES &&
+	if (s->nranges + nranges <= MACHINE_MAX_RANGES && !p->striped &&
 		(nranges != 1 || ranges[0].first > 0 || ranges[0].end < nblocks))
 		s->nranges += nranges;
 	tell(t, "announce: scan, space", scan, space);
@@ -579,6 +590,14 @@ announce(Twins *t, int scan, int space)
 		note("of %u blocks %u ranges, the first is %u to %u", nblocks, nranges,
 			 nranges > 0 ? ranges[0].first : 0, nranges > 0 ? ranges[0].end : 0);
 	BOTH(announce, scan, space, nblocks, ranges, nranges);
+	if (p->striped && chance(t, 90))
+	{
+		nranges = pick_ranges(t, p->chunk_blocks, ranges);
+		if (s->nranges + nranges <= MACHINE_MAX_RANGES)
+			s->nranges += nranges;
+		tell(t, "announce_stripes: stripes, first", nranges, nranges > 0 ? ranges[0].first : 0);
+		BOTH(announce_stripes, scan, space, ranges, nranges);
+	}
 	p->nscans += !s->of[space];
 	s->of[space] = true;
 }

@@ -310,7 +310,7 @@ announce(void *m, int scan, int space, uint32_t nblocks, const MachineRange *ran
 	/* Whole chunks? */
 	for (int i = 0; i < t->limits.spaces; i++)
 		sum += twin_share(t, scan, i)->nranges;
-	share->by_block = nranges > 0 && sum <= MACHINE_MAX_RANGES &&
+	share->by_block = nranges > 0 && sum <= MACHINE_MAX_RANGES && !p->striped &&
 		(nranges > 1 || ranges[0].first > 0 || ranges[0].end < nblocks);
 	if (share->by_block)
 	{
@@ -326,6 +326,43 @@ announce(void *m, int scan, int space, uint32_t nblocks, const MachineRange *ran
 			if (share->by_block)
 				share->asked[b] = true;
 		}
+	}
+	doubt_all(t);
+}
+
+static void
+set_striped(void *m, int space)
+{
+	Twin	   *t = m;
+
+	t->space[space].striped = true;
+}
+
+/* Of all chunks that it wants of the space: blocks by their place. */
+static void
+announce_stripes(void *m, int scan, int space, const MachineRange *stripes, uint32_t nstripes)
+{
+	Twin	   *t = m;
+	TwinSpace  *p = &t->space[space];
+	TwinShare  *share = twin_share(t, scan, space);
+	uint32_t	sum = nstripes;
+
+	for (int i = 0; i < t->limits.spaces; i++)
+		sum += twin_share(t, scan, i)->nranges;
+	if (nstripes == 0 || sum > MACHINE_MAX_RANGES)
+		return;
+	share->by_block = true;
+	share->nranges = nstripes;
+	share->nblocks = p->count * p->size;
+	share->asked = get_memory(share->nblocks, sizeof(bool));
+	for (uint32_t b = 0; b < share->nblocks; b++)
+	{
+		uint32_t	place = b % p->size;
+
+		if (!t->wants[(uint64_t) (p->base + b / p->size) * t->limits.scans + scan])
+			continue;
+		for (uint32_t r = 0; r < nstripes; r++)
+			share->asked[b] |= place >= stripes[r].first && place < stripes[r].end;
 	}
 	doubt_all(t);
 }
@@ -903,6 +940,8 @@ const Machine naive_machine = {
 	.set_cached = set_cached,
 	.add_scan = add_scan,
 	.announce = announce,
+	.set_striped = set_striped,
+	.announce_stripes = announce_stripes,
 	.start = start,
 	.rest = rest,
 	.remove_scan = remove_scan,

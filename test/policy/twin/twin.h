@@ -31,6 +31,7 @@
 typedef struct TwinSpace
 {
 	bool		taken;
+	bool		striped;		/* a scan's blocks are alike in all chunks */
 	int			access;
 	uint32_t	base;			/* its first number */
 	uint32_t	count;			/* its numbers */
