@@ -63,6 +63,18 @@
 #include "storage/aio_subsys.h"
 #endif
 
+/* 16: a count got another name; pgstat.h declares it */
+#if PG_VERSION_NUM < 160000
+#define cscan_autovacuum_count(stats)	((stats)->autovac_vacuum_count)
+#else
+#define cscan_autovacuum_count(stats)	((stats)->autovacuum_count)
+#endif
+
+/* 19: a worker that gives way to DROP DATABASE */
+#ifndef BGWORKER_INTERRUPTIBLE
+#define BGWORKER_INTERRUPTIBLE	0
+#endif
+
 /*
  * 17: several blocks in one read, and streams of such reads; 18: the reads are
  * asynchronous, and may be submitted in batches

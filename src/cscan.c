@@ -43,6 +43,8 @@ int			cscan_min_table_size = -1;
 int			cscan_max_scans = 128;
 int			cscan_max_tables = 8192;
 double		cscan_page_cost = CSCAN_AUTO;
+int			cscan_columns_naptime = 15;
+double		cscan_columns_share = 0.2;
 int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
 bool		cscan_debug_small_scans = false;
@@ -247,6 +249,22 @@ define_server_settings(void)
 							 PGC_SIGHUP,
 							 0,
 							 check_drop_behind, NULL, NULL);
+	DefineCustomIntVariable("cscan.columns_naptime",
+							"Sets the time between visits of a database to keep its indexes of columns up to date.",
+							"0 turns visits off.",
+							&cscan_columns_naptime,
+							15, 0, 86400,
+							PGC_SIGHUP,
+							GUC_UNIT_S,
+							NULL, NULL, NULL);
+	DefineCustomRealVariable("cscan.columns_share",
+							 "Sets the share of its time that the worker for indexes of columns may be at work.",
+							 NULL,
+							 &cscan_columns_share,
+							 0.2, 0.01, 1,
+							 PGC_SIGHUP,
+							 0,
+							 NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.max_scans",
 							"Sets the number of cooperative scans that can be registered at one time.",
 							"A further scan takes the place of an idle one, or runs as a plain scan.",
@@ -308,4 +326,5 @@ _PG_init(void)
 	cscan_planner_init();
 	cscan_exec_init_families();
 	cscan_abm_init();
+	cscan_upkeep_init();
 }

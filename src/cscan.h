@@ -40,6 +40,8 @@ extern int	cscan_min_table_size;	/* kB, or -1 */
 extern int	cscan_max_scans;
 extern int	cscan_max_tables;
 extern double cscan_page_cost;	/* or CSCAN_AUTO */
+extern int	cscan_columns_naptime;	/* s; 0: no visits */
+extern double cscan_columns_share;
 extern int	cscan_time_slice;	/* ms; 0: as it is */
 extern int	cscan_debug_take_ahead; /* chunks */
 extern bool cscan_debug_small_scans;
@@ -58,5 +60,6 @@ extern void cscan_abm_init(void);
 extern void cscan_exec_init(void);
 extern void cscan_exec_init_families(void);
 extern void cscan_planner_init(void);
+extern void cscan_upkeep_init(void);
 
 #endif							/* CSCAN_H */

@@ -187,7 +187,9 @@ shmem_startup(void)
 		cscan_shared->preferred_chunk_blocks = preferred_chunk_blocks();
 		pg_atomic_init_u32(&cscan_shared->lock_queue, 0);
 		pg_atomic_init_u64(&cscan_shared->scans_took, 0);
-		cscan_shared->abm_expected = cscan_now() + CSCAN_ABM_RETURNS;
+		pg_atomic_init_u64(&cscan_shared->built.n, 0);
+		for (int i = 0; i < CSCAN_MAX_BUILT; i++)
+			pg_atomic_init_u32(&cscan_shared->built.dbid[i], InvalidOid);
 		cscan_shared->next_serial = 1;
 		cscan_shared->stats_reset = GetCurrentTimestamp();
 		ConditionVariableInit(&cscan_shared->released);

@@ -157,6 +157,46 @@ typedef struct CScanLockStats
 	double		max_lock_time;	/* the longest time (ms) */
 } CScanLockStats;
 
+/*
+ * What is known of an index of columns from the last visits of its database;
+ * see upkeep/upkeep.h.
+ */
+typedef struct CScanUpkept
+{
+	Oid			dbid;			/* InvalidOid: the entry is free */
+	Oid			indexid;
+	bool		done;			/* the last pass has come to the last group */
+	bool		failed;			/* with an error in this pass */
+	uint32		group;			/* if not done: the group to go on with */
+	uint32		failures;		/* passes with errors, one after the other */
+	uint64		state;			/* of the table as the pass began */
+	uint64		began;			/* when that was (us) */
+	uint64		not_before;		/* no pass before (us) */
+} CScanUpkept;
+
+#define CSCAN_MAX_UPKEPT	256
+
+/* Written by the worker "cscan columns", read by its launcher when it has ended. */
+typedef struct CScanUpkeep
+{
+	Oid			dbid;			/* InvalidOid: it has not begun */
+	bool		has_indexes;	/* of columns */
+	bool		unfinished;		/* time ended before all was done */
+	bool		ended;			/* as it should: not by an error */
+	uint64		rest_until;		/* no other worker before (us) */
+	CScanUpkept upkept[CSCAN_MAX_UPKEPT];
+} CScanUpkeep;
+
+/* Databases in which indexes of columns were made; by the transaction's end, without a lock. */
+#define CSCAN_MAX_BUILT		16
+
+typedef struct CScanBuilt
+{
+	pg_atomic_uint64 n;			/* so far */
+	pg_atomic_uint32 dbid[CSCAN_MAX_BUILT];	/* the last of them; number k is at k %
+											 * CSCAN_MAX_BUILT */
+} CScanBuilt;
+
 typedef struct CScanShared
 {
 	LWLock	   *lock;			/* the scheduler's lock */
@@ -166,7 +206,8 @@ typedef struct CScanShared
 	/* Written by the ABM under the lock. */
 	Latch	   *abm_latch;		/* NULL while it is down */
 	uint64		abm_expected;	/* while it is down: until when it is expected
-								 * back (us) */
+								 * back (us); 0: nobody has asked; also set by
+								 * scans, without the lock */
 	int			abm_pid;
 	bool		abm_idle;		/* the ABM wants to be told of changes; also
 								 * read without the lock; the process that
@@ -215,6 +256,9 @@ typedef struct CScanShared
 	double		others_taken;
 	double		scans_lost;
 
+	CScanUpkeep upkeep;
+	CScanBuilt	built;
+
 	CScanStats	stats[CSCAN_NPOLICIES];
 	CScanLockStats lock_stats;
 	TimestampTz stats_reset;
@@ -255,12 +299,20 @@ cscan_shared_abm_reads(uint64 now)
 
 /*
  * Is there an ABM, or is one expected?  An unlocked look: it may go at any time.
+ * The first one has so long from when a scan first asks, since the server may
+ * have had to recover before.
  */
 static inline bool
 cscan_shared_abm_expected(void)
 {
-	return cscan_shared->abm_latch != NULL ||
-		cscan_now() < cscan_shared->abm_expected;
+	uint64		now;
+
+	if (cscan_shared->abm_latch != NULL)
+		return true;
+	now = cscan_now();
+	if (cscan_shared->abm_expected == 0)
+		cscan_shared->abm_expected = now + CSCAN_ABM_RETURNS;
+	return now < cscan_shared->abm_expected;
 }
 
 /* The scheduler's lock, see lock.c. */

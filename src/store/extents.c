@@ -10,11 +10,15 @@
  *
  * An allocation takes the smallest extent that is large enough, at its begin.
  *
+ * In an index of very many groups that takes long.  Who builds few of them puts
+ * these at the end of the file; what is free further ahead waits for VACUUM.
+ *
  *-------------------------------------------------------------------------
  */
 #include "store.h"
 
-
+/* Groups whose directory pages are read in less than a tenth of a second. */
+#define FEW_GROUPS	16384
 
 typedef struct CScanExtent
 {
@@ -54,6 +58,25 @@ add_room(CScanExtent *extents, uint32 n, uint32 *room)
 		return extents;
 	*room *= 2;
 	return repalloc_huge(extents, *room * sizeof(CScanExtent));
+}
+
+CScanExtents *
+cscan_extents_find_quickly(Relation index)
+{
+	CScanExtents *extents;
+	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+	bool		few;
+
+	cscan_store_read_meta(index, meta);
+	few = meta->ngroups <= FEW_GROUPS;
+	pfree(meta);
+	if (few)
+		return cscan_extents_find(index);
+	extents = palloc0(sizeof(CScanExtents));
+	extents->room = 1;
+	extents->free = palloc(sizeof(CScanExtent));
+	extents->end = RelationGetNumberOfBlocks(index);
+	return extents;
 }
 
 CScanExtents *

@@ -29,8 +29,14 @@
 
 #include "fault.h"
 
-/* In VACUUM a group must gain this share of its blocks to be built again. */
+/* To be built again, a group must gain this share of its blocks. */
 #define GAIN_DIVISOR	16
+
+/* After so many blocks give_up() is asked. */
+#define GIVE_UP_BLOCKS	64
+
+/* After so long (s) the least gain is enough, but not in VACUUM. */
+#define GAIN_PATIENCE	3600
 
 typedef struct CScanFilling
 {
@@ -194,8 +200,8 @@ encode_run(CScanFilling *f, CScanValues *values, CScanStoredRun *run)
 	return bytes;
 }
 
-/* Read the group's blocks. */
-static void
+/* Read the group's blocks.  False if give_up() said so. */
+static bool
 collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry *entry)
 {
 	uint32		covered;
@@ -215,6 +221,9 @@ collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry
 			cscan_vacuum_delay_point();
 		else
 			CHECK_FOR_INTERRUPTS();
+		if (f->fill->give_up != NULL && covered % GIVE_UP_BLOCKS == GIVE_UP_BLOCKS - 1 &&
+			f->fill->give_up(f->fill))
+			return false;
 		fate = add_block(f, first + covered, &entry->max_offset);
 		if (fate != BLOCK_STORED)
 			cscan_set_bit(f->stale, covered);
@@ -224,9 +233,14 @@ collect_rows(CScanFilling *f, BlockNumber first, BlockNumber nblocks, CScanEntry
 	}
 	entry->covered = covered;
 	entry->nrows = f->columns[0].n;
+	return true;
 }
 
-static void
+/*
+ * Build a group.  False if it was given up: it is still published as being
+ * built, which ends when somebody begins to build it again.
+ */
+static bool
 build_group(CScanFilling *f, uint32 group, const CScanGroup *old)
 {
 	BlockNumber first = group * f->group_blocks;
@@ -238,11 +252,14 @@ build_group(CScanFilling *f, uint32 group, const CScanGroup *old)
 	char	  **bytes;
 	MemoryContext caller;
 
+	if (f->extents == NULL)
+		f->extents = f->fill->sparing ? cscan_extents_find_quickly(f->index) : cscan_extents_find(f->index);
 	for (int i = cscan_store_lacks_pages(f->index, group) - 1; i >= 0; i--)
 		free_pages[i] = cscan_extents_allocate(f->extents, 1);
 	entry.generation = cscan_store_begin_group(f->index, group, free_pages, &directory);
 	CSCAN_FAULT(CSCAN_FAULT_STORE_BEGUN);
-	collect_rows(f, first, RelationGetNumberOfBlocks(f->heap), &entry);
+	if (!collect_rows(f, first, RelationGetNumberOfBlocks(f->heap), &entry))
+		return false;
 	entry.in_vacuum = f->fill->in_vacuum;
 	entry.detoasted = f->detoasted;
 
@@ -273,6 +290,7 @@ build_group(CScanFilling *f, uint32 group, const CScanGroup *old)
 	f->fill->groups++;
 	f->fill->rows += entry.nrows;
 	MemoryContextReset(f->group_context);
+	return true;
 }
 
 static void
@@ -299,7 +317,6 @@ begin_filling(CScanFilling *f, Relation heap, Relation index, CScanFill *fill)
 	f->stale = palloc(CSCAN_STORE_BITMAP_BYTES(f->group_blocks));
 	f->group_context = AllocSetContextCreate(CurrentMemoryContext, "cscan row group", ALLOCSET_DEFAULT_SIZES);
 	f->block_context = AllocSetContextCreate(CurrentMemoryContext, "cscan block", ALLOCSET_DEFAULT_SIZES);
-	f->extents = cscan_extents_find(index);
 	pfree(meta);
 }
 
@@ -312,6 +329,94 @@ end_filling(CScanFilling *f)
 	FreeAccessStrategy(f->strategy);
 }
 
+/*
+ * Must a group wait that has so many blocks, "could" of which could be stored,
+ * and "are"?  The last one grows until VACUUM comes again, unless all of it is
+ * all-visible.
+ */
+static bool
+must_wait(const CScanFilling *f, const CScanGroup *old, uint32 blocks, uint32 could, uint32 are)
+{
+	uint32		least = 1;
+
+	if (f->fill->sparing && blocks < f->group_blocks && could < blocks)
+		return true;
+	if ((f->fill->in_vacuum || f->fill->sparing) && old->serving.generation != 0)
+		least = Max(blocks / GAIN_DIVISOR, 1);
+	if (f->fill->sparing &&
+		TimestampDifferenceExceeds(old->serving.built, GetCurrentTimestamp(), GAIN_PATIENCE * 1000))
+		least = 1;
+	return could < are + least;
+}
+
+/* The groups that are looked at. */
+static uint32
+count_groups(const CScanFilling *f, BlockNumber nblocks)
+{
+	uint32		ngroups = nblocks / f->group_blocks;
+
+	if (!f->fill->whole_groups && nblocks % f->group_blocks != 0)
+		ngroups++;
+	return Min(ngroups, cscan_store_max_groups());
+}
+
+/* Is it worth while to build this group?  Gets what it has now. */
+static bool
+must_build(CScanFilling *f, uint32 group, BlockNumber nblocks, CScanGroup *old)
+{
+	uint32		could;
+	uint32		are;
+
+	cscan_store_read_group(f->index, group, old);
+	count_blocks(f, group, nblocks, old, &could, &are);
+	if (!old->serving.in_vacuum || f->fill->in_vacuum)
+		are += old->serving.refused;
+
+	/* VACUUM would lose the values that it cannot read. */
+	return !must_wait(f, old, Min(f->group_blocks, nblocks - group * f->group_blocks), could, are) &&
+		!(f->fill->in_vacuum && old->serving.detoasted);
+}
+
+static bool
+must_stop(const CScanFill *fill, uint32 group)
+{
+	return group > fill->from && fill->stop != NULL && fill->stop(fill);
+}
+
+bool
+cscan_fill_look(Relation heap, Relation index, CScanFill *fill)
+{
+	CScanFilling f;
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	uint32		ngroups;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "cscan column store", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	bool		found = false;
+
+	fill->next = 0;
+	begin_filling(&f, heap, index, fill);
+	ngroups = count_groups(&f, nblocks);
+	for (uint32 group = fill->from; group < ngroups && !found; group++)
+	{
+		CScanGroup	old;
+
+		CHECK_FOR_INTERRUPTS();
+		if (must_stop(fill, group))
+		{
+			fill->next = group;
+			break;
+		}
+		found = must_build(&f, group, nblocks, &old);
+		cscan_store_free_group(&old);
+		if (found)
+			fill->next = group;
+	}
+	end_filling(&f);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return found;
+}
+
 void
 cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
 {
@@ -321,33 +426,34 @@ cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "cscan column store", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 
+	fill->next = 0;
 	begin_filling(&f, heap, index, fill);
-	ngroups = nblocks / f.group_blocks;
-	if (!fill->whole_groups && nblocks % f.group_blocks != 0)
-		ngroups++;
-	ngroups = Min(ngroups, cscan_store_max_groups());
+	ngroups = count_groups(&f, nblocks);
 	/* The parameters are those of CREATE INDEX; VACUUM has others. */
 	if (!fill->in_vacuum)
 	{
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, CSCAN_PHASE_FILLING);
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, nblocks);
 	}
-	for (uint32 group = 0; group < ngroups; group++)
+	for (uint32 group = fill->from; group < ngroups; group++)
 	{
 		CScanGroup	old;
-		uint32		could;
-		uint32		are;
-		uint32		least;
 
 		CHECK_FOR_INTERRUPTS();
-		cscan_store_read_group(index, group, &old);
-		count_blocks(&f, group, nblocks, &old, &could, &are);
-		if (!old.serving.in_vacuum || fill->in_vacuum)
-			are += old.serving.refused;
-		least = fill->in_vacuum && old.serving.generation != 0 ? f.group_blocks / GAIN_DIVISOR : 1;
-		/* VACUUM would lose the values that it cannot read. */
-		if (could >= are + least && !(fill->in_vacuum && old.serving.detoasted))
-			build_group(&f, group, &old);
+		if (must_stop(fill, group))
+		{
+			fill->next = group;
+			break;
+		}
+
+		/* After an error, the caller may go on behind this group. */
+		fill->next = group + 1 < ngroups ? group + 1 : 0;
+		if (must_build(&f, group, nblocks, &old) && !build_group(&f, group, &old))
+		{
+			fill->next = group;
+			break;
+		}
+		fill->next = 0;
 		cscan_store_free_group(&old);
 		if (!fill->in_vacuum)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,

@@ -422,7 +422,7 @@ why_not_more(Relation index, const CScanStoreState *state)
 			"the other blocks are not all-visible: VACUUM the table";
 	if (state->covered + state->refused >= state->all_visible)
 		return "the other blocks have values that are too long, or that VACUUM could not read";
-	return "blocks have become all-visible since: cscan_columns_fill() stores them";
+	return "blocks have become all-visible since: a background worker stores them in time, cscan_columns_fill() at once";
 }
 
 static void

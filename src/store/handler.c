@@ -16,11 +16,13 @@
 
 #include "access/amapi.h"
 #include "access/reloptions.h"
+#include "access/xact.h"
 #include "catalog/catalog.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "commands/progress.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
@@ -28,10 +30,29 @@
 #include "utils/rel.h"
 
 #include "columns/codec.h"
+#include "cscan.h"
+#include "shared/shared.h"
 
 PG_FUNCTION_INFO_V1(cscan_columns_handler);
 
 static relopt_kind store_options;
+
+/* This transaction has made an index: the launcher of workers is told at its end. */
+static bool built_in_transaction;
+
+static void
+tell_of_build(XactEvent event, void *arg)
+{
+	(void) arg;
+	if (event == XACT_EVENT_COMMIT && built_in_transaction && cscan_preloaded)
+	{
+		uint64		n = pg_atomic_fetch_add_u64(&cscan_shared->built.n, 1);
+
+		pg_atomic_write_u32(&cscan_shared->built.dbid[n % CSCAN_MAX_BUILT], MyDatabaseId);
+	}
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		built_in_transaction = false;
+}
 
 static IndexBuildResult *store_build(Relation heap, Relation index, IndexInfo *info);
 
@@ -45,6 +66,7 @@ static relopt_enum_elt_def codecs[] = {
 void
 cscan_store_init(void)
 {
+	RegisterXactCallback(tell_of_build, NULL);
 	store_options = add_reloption_kind();
 	add_int_reloption(store_options, "row_group_blocks",
 					  "Number of the table's blocks in a row group",
@@ -151,6 +173,8 @@ store_build(Relation heap, Relation index, IndexInfo *info)
 	 */
 	if (!info->ii_Concurrent)
 		cscan_fill_index(heap, index, &fill);
+
+	built_in_transaction = true;
 
 	/* The heap's rows have not been counted. */
 	result->heap_tuples = -1;

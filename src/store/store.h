@@ -259,6 +259,9 @@ extern uint32 cscan_store_max_groups(void);
 typedef struct CScanExtents CScanExtents;
 
 extern CScanExtents *cscan_extents_find(Relation index);
+
+/* The same, but in a large index only what is behind all pages. */
+extern CScanExtents *cscan_extents_find_quickly(Relation index);
 extern BlockNumber cscan_extents_allocate(CScanExtents *extents, uint32 npages);
 extern void cscan_extents_free(CScanExtents *extents, BlockNumber first, uint32 npages);
 
@@ -506,11 +509,27 @@ typedef struct CScanFill
 	bool		in_vacuum;		/* no detoasting, and no group that gains
 								 * little */
 	bool		whole_groups;	/* leave the last group alone while it grows */
+	bool		sparing;		/* no group that gains little, but after an
+								 * hour; the last one only while all of it is
+								 * all-visible */
+	uint32		from;			/* the first group to look at */
+	bool		(*stop) (const struct CScanFill *fill); /* asked before each
+														 * but the first; or
+														 * NULL */
+	bool		(*give_up) (const struct CScanFill *fill);	/* asked while one is
+															 * built; or NULL */
+	void	   *arg;			/* of both */
+	uint32		next;			/* result, also after an error: the group to go
+								 * on with; 0: there is none */
 	uint32		groups;			/* result: groups that were built */
 	uint64		rows;			/* result: rows in them */
 } CScanFill;
 
+/* Build groups, as "fill" says. */
 extern void cscan_fill_index(Relation heap, Relation index, CScanFill *fill);
+
+/* Find the first group that it would build; "next" is its number.  False if there is none. */
+extern bool cscan_fill_look(Relation heap, Relation index, CScanFill *fill);
 
 /* ---------- vacuum.c ---------- */
 

@@ -31,7 +31,7 @@ srand($seed);
 note("CSCAN_ORACLE_SEED=$seed");
 
 # With so few places scans take them from idle ones all the time.
-my $node = new_node('oracle', conf => "cscan.buffer_share = 0.25\nwork_mem = '1MB'\ncscan.max_scans = 10\n");
+my $node = new_node('oracle', conf => "cscan.buffer_share = 0.25\nwork_mem = '1MB'\ncscan.max_scans = 10\ncscan.columns_naptime = 1s\n");
 
 # a and b change all the time; s is small and gets truncated; p and r are
 # partitioned, r into small ranges; f changes through the queries themselves only;

@@ -41,6 +41,7 @@ max_connections = 40
 cscan.chunk_size = 64kB
 cscan.min_table_size = 0
 cscan.page_cost = 0.5
+cscan.columns_naptime = 0
 max_parallel_workers_per_gather = 0
 autovacuum = off
 jit = off

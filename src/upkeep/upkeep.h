@@ -1,0 +1,53 @@
+/*-------------------------------------------------------------------------
+ *
+ * upkeep.h
+ *		Row groups are kept up to date: the worker "cscan columns".
+ *
+ *		launcher.c		which database is visited next
+ *		worker.c		one visit: which row groups of a database are built
+ *
+ * The launcher belongs to no database.  It starts one worker at a time, which
+ * visits a database for at most CSCAN_VISIT_TIME.  DROP DATABASE waits for
+ * five seconds until nobody is in a database, so it finds a moment.
+ *
+ * A worker goes through the indexes of columns of its database, those first
+ * that have been scanned most, and makes a *pass* over the row groups of each:
+ * it looks at one group after the other, and builds those that gain enough.
+ * It sleeps in between, as long as its share of the time asks for.  An index
+ * gets half of what is left of the visit.  If its pass does not come to the
+ * last group then, the next visit goes on with it.  Another pass follows when
+ * the table has changed, or after an hour.
+ *
+ * It looks under locks that only a table's own DDL minds, and takes VACUUM's
+ * lock to build.  It waits for neither.  Whoever waits for VACUUM's lock makes
+ * it give up the group that it is building.
+ *
+ * A group whose building fails is left out; another pass tries again, later
+ * and later.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_UPKEEP_H
+#define CSCAN_UPKEEP_H
+
+#include "compat.h"
+
+#include "shared/shared.h"
+
+/* The longest visit (us), but for a group that is being built */
+#define CSCAN_VISIT_TIME	3000000
+
+/* The longest time that locks are held (us), but for the same */
+#define CSCAN_VISIT_LOCKED	500000
+
+/* A pass of an index that has not changed, and any after errors, comes after so long at the latest (us). */
+#define CSCAN_PASS_AGAIN	UINT64CONST(3600000000)
+
+/* The worker's argument is the database's OID. */
+extern PGDLLEXPORT void cscan_upkeep_launcher_main(Datum arg);
+extern PGDLLEXPORT void cscan_upkeep_worker_main(Datum arg);
+
+/* As in autovacuum.c: what may be set for users must not hinder either of them. */
+extern void cscan_upkeep_override_settings(void);
+
+#endif							/* CSCAN_UPKEEP_H */

@@ -1,0 +1,211 @@
+# The worker "cscan columns" keeps row groups up to date by itself: in each
+# database, those first that are scanned most.  It waits for no lock, keeps nobody
+# from dropping a database, and goes on after an error.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('upkeep', conf => "cscan.columns_naptime = 1s\ncscan.columns_share = 1\n");
+my $rows = 20000;
+my $launchers = q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns launcher');
+my $covers = q(SELECT covered = blocks FROM cscan_columns_status WHERE index = '%s'::regclass);
+
+# A table of some seven row groups, none of which can be stored yet.  Each block has values out of line, which VACUUM
+# cannot read: so it is the worker that stores them.
+sub make_stored
+{
+	my ($name, $db) = @_;
+	sql($node, "CREATE TABLE $name (i int, long text, filler text) WITH (autovacuum_enabled = off); ALTER TABLE $name ALTER long SET STORAGE EXTERNAL; "
+		  . "CREATE INDEX ${name}_columns ON $name USING cscan_columns (i, long) WITH (row_group_blocks = 64); "
+		  . "INSERT INTO $name SELECT g, CASE WHEN g % 10 = 0 THEN repeat(g::text, 500) END, repeat('x', 150) FROM generate_series(1, $rows) g; "
+		  . "ANALYZE $name", $db);
+	return;
+}
+
+sub covered
+{
+	my ($name, $db) = @_;
+	return sql($node, "SELECT covered FROM cscan_columns_status WHERE index = '${name}_columns'::regclass", $db);
+}
+
+sub gets_covered
+{
+	my ($name, $what, $db) = @_;
+	ok(poll($node, sprintf($covers, "${name}_columns"), 't', $db), $what);
+	return;
+}
+
+sub right
+{
+	my ($name, $what, $db) = @_;
+	my $query = "SELECT count(*), sum(i), sum(length(long)) FROM $name";
+	is(sql($node, "SET enable_seqscan = off; $query", $db), sql($node, "SET cscan.columns = off; $query", $db), $what);
+	is(sql($node, "SELECT count(*) FROM cscan_columns_verify('${name}_columns')", $db), '0', "$what, and so is each block");
+	return;
+}
+
+sub make_visible
+{
+	my ($name, $db) = @_;
+	sql($node, "VACUUM $name", $db);
+	return;
+}
+
+ok(poll($node, $launchers, '1'), 'there is a launcher');
+
+### New groups, changed groups, and the last one
+
+make_stored('t');
+is(covered('t'), '0', 'at first nothing is covered');
+make_visible('t');
+gets_covered('t', 'what has become all-visible is covered');
+is(sql($node, q(SELECT blocks % 64 > 0, why_not FROM cscan_columns_status WHERE index = 't_columns'::regclass)), 't|', 'the last group, too');
+right('t', 'answers are right');
+sql($node, 'UPDATE t SET i = i + 1');
+is(covered('t'), '0', 'after an update of all rows nothing is');
+make_visible('t');
+gets_covered('t', 'they are covered again');
+right('t', 'answers are right after that');
+
+# One block of a group is too little to build it again.
+my $built = q(SELECT last_built FROM cscan_columns_status WHERE index = 't_columns'::regclass);
+my $last = sql($node, $built);
+sql($node, q(UPDATE t SET i = i + 1 WHERE ctid < '(1,0)'));
+make_visible('t');
+make_stored('u');
+make_visible('u');
+gets_covered('u', 'a second index is covered');
+is(sql($node, $built), $last, 'meanwhile nothing was built for one block of the first');
+
+### Every database, also a new one; none is kept from being dropped
+
+sql($node, 'CREATE DATABASE other');
+sql($node, 'CREATE EXTENSION cscan', 'other');
+make_stored('t', 'other');
+make_visible('t', 'other');
+gets_covered('t', 'another database is visited', 'other');
+right('t', 'answers are right there', 'other');
+sql($node, q(ALTER SYSTEM SET cscan.debug_fault = 'store-block delay'));
+$node->reload;
+foreach my $round (1 .. 3)
+{
+	sql($node, 'UPDATE t SET i = i + 1', 'other');
+	make_visible('t', 'other');
+	ok(poll($node, q(SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'cscan columns' AND datname = 'other' AND state = 'active')),
+		"round $round: the worker is busy in a database");
+	if ($round < 3)
+	{
+		like(sql($node, q(SELECT query FROM pg_stat_activity WHERE backend_type = 'cscan columns' AND datname = 'other')),
+			qr/^(row groups of index t_columns)?$/, 'and says with what');
+		gets_covered('t', "round $round: it comes to its end", 'other');
+	}
+}
+is(sql_fails($node, 'DROP DATABASE other'), 'it did not fail', 'the database can be dropped while the worker is busy there');
+sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+$node->reload;
+
+### Locks: it waits for none
+
+my $locker = session($node, name => 'locker');
+sql($node, "UPDATE $_ SET i = i + 1") foreach qw(t u);
+make_visible($_) foreach qw(t u);
+$locker->query('BEGIN; LOCK TABLE t IN SHARE MODE');
+sql($node, 'UPDATE u SET i = i + 1');
+make_visible('u');
+gets_covered('u', 'a table is looked after while another one is locked');
+is(sql($node, 'SELECT count(*) FROM pg_locks WHERE NOT granted'), '0', 'and nobody waits');
+$locker->query('COMMIT');
+gets_covered('t', 'the locked one comes later');
+
+### Those first that are scanned most
+
+sub set_naptime
+{
+	my ($value) = @_;
+	set_conf($node, 'cscan.columns_naptime' => $value);
+	return;
+}
+
+set_naptime(0);
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), 'a nap of 0: no worker is there');
+foreach my $first (qw(t u))
+{
+	my $second = $first eq 't' ? 'u' : 't';
+
+	my $scans = "SELECT coalesce(sum(idx_scan) FILTER (WHERE indexrelname = '${first}_columns'), 0) > "
+	  . "coalesce(sum(idx_scan) FILTER (WHERE indexrelname = '${second}_columns'), 0) FROM pg_stat_all_indexes";
+	for (1 .. 60)
+	{
+		sql($node, join '; ', 'SET enable_seqscan = off', ("SELECT sum(i) FROM $first") x 5);
+		last if sql($node, $scans) eq 't';
+	}
+	foreach my $name (qw(t u))
+	{
+		sql($node, "UPDATE $name SET i = i + 1");
+		make_visible($name);
+		is(covered($name), '0', "$name is not covered, as nobody visits");
+	}
+	set_naptime("'1s'");
+	gets_covered($_, "$_ is covered") foreach qw(t u);
+	set_naptime(0);
+	is(sql($node, "SELECT min(last_built) FILTER (WHERE index = '${first}_columns'::regclass) < min(last_built) FILTER (WHERE index = '${second}_columns'::regclass) "
+		  . 'FROM cscan_columns_status'), 't', "$first, scanned more, came before $second");
+}
+
+### Errors, and an end of the worker
+
+sql($node, "UPDATE $_ SET i = i + 1") foreach qw(t u);
+make_visible($_) foreach qw(t u);
+my $log = -s $node->logfile;
+sql($node, q(ALTER SYSTEM SET cscan.debug_fault = 'store-written error 1'));
+set_naptime("'1s'");
+ok($node->wait_for_log(qr/injected error.*CONTEXT:  while building row groups of index "[tu]_columns"/s, $log), 'an error is in the server log');
+# Each worker comes there a first time.
+sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+$node->reload;
+gets_covered($_, "$_ is covered all the same") foreach qw(t u);
+foreach my $fault ('store-begun fatal 1', 'store-published fatal 1')
+{
+	sql($node, "UPDATE $_ SET i = i + 1") foreach qw(t u);
+	make_visible($_) foreach qw(t u);
+	$log = -s $node->logfile;
+	set_conf($node, 'cscan.debug_fault' => "'$fault'");
+	ok($node->wait_for_log(qr/injected fatal error/, $log), "$fault: it is in the server log");
+	sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+	$node->reload;
+	gets_covered($_, "$fault: $_ is covered all the same") foreach qw(t u);
+}
+right($_, "$_ is right in the end") foreach qw(t u);
+
+# A value that cannot be read, in the first group.
+make_stored('bad');
+sql($node, q(CREATE EXTENSION pg_surgery; SELECT heap_force_kill((SELECT reltoastrelid FROM pg_class WHERE relname = 'bad'), ARRAY['(0,1)'::tid])));
+$log = -s $node->logfile;
+make_visible('bad');
+ok($node->wait_for_log(qr/chunk number.*for toast value.*while building row groups of index "bad_columns"/s, $log), 'a value cannot be read');
+ok(poll($node, q(SELECT covered >= blocks - 64 AND covered < blocks FROM cscan_columns_status WHERE index = 'bad_columns'::regclass)), 'all other groups are built');
+sql($node, 'DROP TABLE bad');
+
+my $old = sql($node, q(SELECT pid FROM pg_stat_activity WHERE backend_type = 'cscan columns launcher'));
+sql($node, "SELECT pg_terminate_backend($old)");
+ok(poll($node, "$launchers AND pid <> $old", '1'), 'there is another launcher after one has been terminated');
+
+### No worker is free
+
+$node->append_conf('postgresql.conf', "max_worker_processes = 2\nmax_logical_replication_workers = 0\n");
+$log = -s $node->logfile;
+$node->restart;
+ok($node->wait_for_log(qr/no background worker is free to keep row groups up to date.*max_worker_processes/s, $log), 'it is said if no worker is free');
+is(sql($node, 'SELECT count(*) FROM t'), $rows, 'and nothing else suffers');
+
+$locker->quit;
+$node->stop;
+
+done_testing();
