@@ -111,7 +111,7 @@ cscan_chunks_reset(CScanState *node)
 		table_endscan(node->scan);
 		node->scan = NULL;
 	}
-	node->plain = node->found = node->begun = node->finished = false;
+	node->plain = node->found = node->begun = node->finished = node->helping = false;
 	node->next_block = node->end_block = 0;
 
 	/* What is to be read must be found anew, too. */
@@ -256,6 +256,8 @@ cscan_chunks_next(CScanState *node)
 
 	if (node->parallel && cscan_parallel_go_on(node))
 		return true;
+	if (node->helping && cscan_parallel_help(node))
+		return true;
 	if (node->parallel && cscan_parallel_take_head(node))
 	{
 		read_head(node);
@@ -284,7 +286,8 @@ cscan_chunks_next(CScanState *node)
 	}
 	if (how == CSCAN_FINISHED)
 	{
-		if (node->parallel && cscan_parallel_help(node))
+		node->helping = node->parallel && cscan_parallel_help(node);
+		if (node->helping)
 			return true;
 
 		/*

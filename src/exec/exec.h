@@ -168,6 +168,7 @@ typedef struct CScanState
 
 	CScanParallel *parallel;	/* NULL: this process is alone */
 	bool		leader;			/* of the parallel scan */
+	bool		helping;		/* no chunk is left but those of the others */
 
 	CScanCounts counts;			/* of this process */
 	CScanCounts *workers;		/* of each parallel worker, in passes that
@@ -236,6 +237,7 @@ extern bool cscan_parallel_take(CScanState *node, CScanPortion *portion);
 extern void cscan_parallel_open(CScanState *node);
 extern bool cscan_parallel_go_on(CScanState *node);
 extern bool cscan_parallel_help(CScanState *node);
+extern void cscan_parallel_close(CScanState *node);
 extern void cscan_parallel_count(CScanState *node);
 extern void cscan_parallel_collect(CScanState *node);
 

@@ -55,6 +55,8 @@ struct CScanFamily
 								 * is not marked */
 	int			nmembers;		/* marked children */
 	CScanState *host;			/* the first member, if they are parallel */
+	bool		helping;		/* no chunk is left but those that other
+								 * processes read */
 	bool		led;			/* this process has begun the family as the
 								 * leader */
 	Bitmapset  *valid;			/* children that are not pruned then; NULL:
@@ -271,6 +273,7 @@ begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 	if (family->reg == NULL)
 		return;
 	family->active = family->turns = true;
+	family->helping = false;
 	set_by_family(family, true);
 }
 
@@ -394,6 +397,7 @@ join(CScanFamily *family)
 	family->nannounced = n;
 	family->reg = cscan_registry_join(ticket);
 	family->active = family->turns = true;
+	family->helping = false;
 	set_by_family(family, true);
 }
 
@@ -511,12 +515,14 @@ static CScanState *
 next_turn(CScanFamily *family)
 {
 	uint64		waited = 0;
+	CScanState *member = family->helping ? help_others(family) : NULL;
 
+	if (member)
+		return member;
 	while (family->active)
 	{
 		CScanPortion portion;
 		CScanDelivery how = next_portion(family, &portion, &waited);
-		CScanState *member;
 
 		if (how == CSCAN_LOST)
 		{
@@ -526,8 +532,12 @@ next_turn(CScanFamily *family)
 		if (how == CSCAN_FINISHED)
 		{
 			member = help_others(family);
+			family->helping = member != NULL;
 			if (member)
+			{
+				member->counts.waited += waited;
 				return member;
+			}
 
 			/* The leader's helpers may still be reading. */
 			family->active = false;

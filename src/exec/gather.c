@@ -119,6 +119,8 @@ cscan_gather_shutdown(CustomScanState *css)
 		cscan_family_leave(node->family);
 	else
 		cscan_blocks_leave(node);
+	if (node->leader)
+		cscan_parallel_close(node);
 	node->parallel = NULL;
 	node->leader = false;
 	node->finished = true;

@@ -144,6 +144,7 @@ leave(CScanState *node, bool for_good)
 	node->begun = false;
 	node->alone = false;
 	node->finished = false;
+	node->helping = false;
 	node->recheck_page = false;
 	if (!node->parallel)
 		node->head = 0;

@@ -8,7 +8,7 @@
  *		claim			note that this process reads a chunk
  *		take, take_head	take a chunk, or the head, without the ABM
  *		open, go_on		read a chunk bit by bit, so that others can help
- *		help			read bits of another process's chunk
+ *		help, close		read bits of another process's chunk; nobody may any more
  *		count, collect	the workers' counts
  *
  * The leader registers the scan before there are workers, and keeps the
@@ -410,6 +410,17 @@ cscan_parallel_help(CScanState *node)
 		return true;
 	}
 	return false;
+}
+
+/*
+ * The query needs no more rows.  Workers that are still at it must not go on
+ * with what others have left.
+ */
+void
+cscan_parallel_close(CScanState *node)
+{
+	for (int i = 0; i <= node->parallel->nworkers; i++)
+		pg_atomic_write_u64(&open_chunks(node->parallel)[i], 0);
 }
 
 /*
