@@ -9,6 +9,8 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.buffer_share', 'string', 'sighup', '0.5', NULL, NULL, NULL, NULL),
     ('cscan.chunk_size', 'integer', 'postmaster', '4096', 'kB', '64', '262144', NULL),
     ('cscan.columns', 'bool', 'user', 'on', NULL, NULL, NULL, NULL),
+    ('cscan.columns_naptime', 'integer', 'sighup', '15', 's', '0', '86400', NULL),
+    ('cscan.columns_share', 'real', 'sighup', '0.2', NULL, '0.01', '1', NULL),
     ('cscan.debug_fault', 'string', 'superuser', '', NULL, NULL, NULL, NULL),
     ('cscan.debug_small_scans', 'bool', 'superuser', 'off', NULL, NULL, NULL, NULL),
     ('cscan.debug_take_ahead', 'integer', 'superuser', '1', NULL, '1', '32', NULL),
