@@ -193,8 +193,8 @@ typedef struct CScanUpkeep
 typedef struct CScanBuilt
 {
 	pg_atomic_uint64 n;			/* so far */
-	pg_atomic_uint32 dbid[CSCAN_MAX_BUILT];	/* the last of them; number k is at k %
-											 * CSCAN_MAX_BUILT */
+	pg_atomic_uint32 dbid[CSCAN_MAX_BUILT]; /* the last of them; number k is
+											 * at k % CSCAN_MAX_BUILT */
 } CScanBuilt;
 
 typedef struct CScanShared
