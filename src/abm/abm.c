@@ -151,17 +151,11 @@ abm_startup(void)
 void
 cscan_abm_init(void)
 {
-	BackgroundWorker worker = {0};
+	BackgroundWorker worker;
 
 	prev_shmem_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = abm_startup;
 
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_ConsistentState;
-	worker.bgw_restart_time = 1;
-	strlcpy(worker.bgw_library_name, "cscan", sizeof(worker.bgw_library_name));
-	strlcpy(worker.bgw_function_name, "cscan_abm_main", sizeof(worker.bgw_function_name));
-	strlcpy(worker.bgw_name, "cscan abm", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "cscan abm", BGW_MAXLEN);
+	cscan_shared_describe_worker(&worker, "cscan abm", "cscan_abm_main", BgWorkerStart_ConsistentState, 1);
 	RegisterBackgroundWorker(&worker);
 }

@@ -155,6 +155,20 @@ lay_out(char *base, CScanPool *pool)
 	return size;
 }
 
+void
+cscan_shared_describe_worker(BackgroundWorker *worker, const char *name, const char *function,
+							 BgWorkerStartTime start, int restart)
+{
+	memset(worker, 0, sizeof(*worker));
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = start;
+	worker->bgw_restart_time = restart;
+	strlcpy(worker->bgw_library_name, "cscan", sizeof(worker->bgw_library_name));
+	strlcpy(worker->bgw_function_name, function, sizeof(worker->bgw_function_name));
+	strlcpy(worker->bgw_name, name, BGW_MAXLEN);
+	strlcpy(worker->bgw_type, name, BGW_MAXLEN);
+}
+
 static void
 shmem_request(void)
 {

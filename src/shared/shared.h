@@ -41,6 +41,7 @@
 #include <time.h>
 
 #include "port/atomics.h"
+#include "postmaster/bgworker.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
@@ -266,6 +267,11 @@ typedef struct CScanShared
 
 /* This process's view; NULL pointers unless preloaded. */
 extern CScanShared *cscan_shared;
+
+/* Describe a background worker of cscan's with access to databases. */
+extern void cscan_shared_describe_worker(BackgroundWorker *worker, const char *name, const char *function,
+										 BgWorkerStartTime start, int restart);
+
 extern CScanSharedScan *cscan_scans;
 extern CScanSharedTable *cscan_tables;
 extern CScanPool cscan_pool;

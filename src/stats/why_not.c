@@ -152,7 +152,7 @@ cscan_why_not(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cscan_why_not takes one statement"),
 				 errdetail("The string holds %d statements.", list_length(raw)),
-				 errhint("Call it once for each statement.")));
+				 raw == NIL ? 0 : errhint("Call it once for each statement.")));
 
 	foreach(lc, pg_analyze_and_rewrite_fixedparams(linitial(raw), string, NULL, 0, NULL))
 	{

@@ -377,60 +377,26 @@ must_build(CScanFilling *f, uint32 group, BlockNumber nblocks, CScanGroup *old)
 		!(f->fill->in_vacuum && old->serving.detoasted);
 }
 
+/*
+ * Look at the groups from "from" on.  Build those for which that is worth
+ * while, or if it only looks, stop at the first.  Returns whether it found one.
+ */
 static bool
-must_stop(const CScanFill *fill, uint32 group)
-{
-	return group > fill->from && fill->stop != NULL && fill->stop(fill);
-}
-
-bool
-cscan_fill_look(Relation heap, Relation index, CScanFill *fill)
+go_through(Relation heap, Relation index, CScanFill *fill, bool only_look)
 {
 	CScanFilling f;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	uint32		ngroups;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "cscan column store", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
+	bool		progress = !only_look && !fill->in_vacuum;
 	bool		found = false;
 
 	fill->next = 0;
 	begin_filling(&f, heap, index, fill);
 	ngroups = count_groups(&f, nblocks);
-	for (uint32 group = fill->from; group < ngroups && !found; group++)
-	{
-		CScanGroup	old;
-
-		CHECK_FOR_INTERRUPTS();
-		if (must_stop(fill, group))
-		{
-			fill->next = group;
-			break;
-		}
-		found = must_build(&f, group, nblocks, &old);
-		cscan_store_free_group(&old);
-		if (found)
-			fill->next = group;
-	}
-	end_filling(&f);
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
-	return found;
-}
-
-void
-cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
-{
-	CScanFilling f;
-	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	uint32		ngroups;
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "cscan column store", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-
-	fill->next = 0;
-	begin_filling(&f, heap, index, fill);
-	ngroups = count_groups(&f, nblocks);
 	/* The parameters are those of CREATE INDEX; VACUUM has others. */
-	if (!fill->in_vacuum)
+	if (progress)
 	{
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, CSCAN_PHASE_FILLING);
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, nblocks);
@@ -438,9 +404,10 @@ cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
 	for (uint32 group = fill->from; group < ngroups; group++)
 	{
 		CScanGroup	old;
+		bool		wanted;
 
 		CHECK_FOR_INTERRUPTS();
-		if (must_stop(fill, group))
+		if (group > fill->from && fill->stop != NULL && fill->stop(fill))
 		{
 			fill->next = group;
 			break;
@@ -448,18 +415,33 @@ cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
 
 		/* After an error, the caller may go on behind this group. */
 		fill->next = group + 1 < ngroups ? group + 1 : 0;
-		if (must_build(&f, group, nblocks, &old) && !build_group(&f, group, &old))
+		wanted = must_build(&f, group, nblocks, &old);
+		found |= wanted;
+		if (wanted && (only_look || !build_group(&f, group, &old)))
 		{
 			fill->next = group;
 			break;
 		}
 		fill->next = 0;
 		cscan_store_free_group(&old);
-		if (!fill->in_vacuum)
+		if (progress)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
 										 Min(nblocks, (BlockNumber) (group + 1) * f.group_blocks));
 	}
 	end_filling(&f);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
+	return found;
+}
+
+bool
+cscan_fill_look(Relation heap, Relation index, CScanFill *fill)
+{
+	return go_through(heap, index, fill, true);
+}
+
+void
+cscan_fill_index(Relation heap, Relation index, CScanFill *fill)
+{
+	(void) go_through(heap, index, fill, false);
 }

@@ -30,9 +30,7 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
-#include "storage/latch.h"
 #include "storage/proc.h"
-#include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -60,7 +58,6 @@ typedef struct CScanVisited
 	uint64		at;				/* when the last one ended (us) */
 } CScanVisited;
 
-static shmem_startup_hook_type prev_shmem_startup_hook;
 static uint32 wait_nap;
 static uint64 built_seen;		/* cscan_shared->built.n */
 static HTAB *databases;
@@ -153,18 +150,7 @@ due(const CScanVisited *database)
 static void
 sleep_until(uint64 until)
 {
-	uint64		now = cscan_now();
-
-	if (until > now)
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 (long) ((until - now) / 1000 + 1), wait_nap);
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
-	if (ConfigReloadPending)
-	{
-		ConfigReloadPending = false;
-		ProcessConfigFile(PGC_SIGHUP);
-	}
+	cscan_upkeep_sleep(until, wait_nap);
 }
 
 /* Wait until a worker has ended.  If it does not get into its database, end it. */
@@ -196,21 +182,17 @@ static void
 visit(CScanVisited *database)
 {
 	CScanUpkeep *visit = &cscan_shared->upkeep;
-	BackgroundWorker worker = {0};
+	BackgroundWorker worker;
 	BackgroundWorkerHandle *handle;
 
 	visit->dbid = InvalidOid;
 	visit->ended = false;
 	visit->rest_until = 0;
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | BGWORKER_INTERRUPTIBLE;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	cscan_shared_describe_worker(&worker, "cscan columns", "cscan_upkeep_worker_main",
+								 BgWorkerStart_RecoveryFinished, BGW_NEVER_RESTART);
+	worker.bgw_flags |= BGWORKER_INTERRUPTIBLE;
 	worker.bgw_main_arg = ObjectIdGetDatum(database->dbid);
 	worker.bgw_notify_pid = MyProcPid;
-	strlcpy(worker.bgw_library_name, "cscan", sizeof(worker.bgw_library_name));
-	strlcpy(worker.bgw_function_name, "cscan_upkeep_worker_main", sizeof(worker.bgw_function_name));
-	strlcpy(worker.bgw_name, "cscan columns", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "cscan columns", BGW_MAXLEN);
 
 	if (RegisterDynamicBackgroundWorker(&worker, &handle))
 	{
@@ -278,6 +260,7 @@ cscan_upkeep_launcher_main(Datum arg)
 	info.hcxt = AllocSetContextCreate(TopMemoryContext, "cscan columns", ALLOCSET_DEFAULT_SIZES);
 	databases = hash_create("cscan databases", 64, &info, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	MemoryContextSwitchTo(info.hcxt);
+	wait_nap = cscan_wait_event("CScanColumnsMain");
 	sleep_until(0);
 	for (;;)
 	{
@@ -293,28 +276,12 @@ cscan_upkeep_launcher_main(Datum arg)
 	}
 }
 
-static void
-upkeep_startup(void)
-{
-	if (prev_shmem_startup_hook)
-		prev_shmem_startup_hook();
-	wait_nap = cscan_wait_event("CScanColumnsMain");
-}
-
 void
 cscan_upkeep_init(void)
 {
-	BackgroundWorker worker = {0};
+	BackgroundWorker worker;
 
-	prev_shmem_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = upkeep_startup;
-
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = 5;
-	strlcpy(worker.bgw_library_name, "cscan", sizeof(worker.bgw_library_name));
-	strlcpy(worker.bgw_function_name, "cscan_upkeep_launcher_main", sizeof(worker.bgw_function_name));
-	strlcpy(worker.bgw_name, "cscan columns launcher", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "cscan columns launcher", BGW_MAXLEN);
+	cscan_shared_describe_worker(&worker, "cscan columns launcher", "cscan_upkeep_launcher_main",
+								 BgWorkerStart_RecoveryFinished, 5);
 	RegisterBackgroundWorker(&worker);
 }

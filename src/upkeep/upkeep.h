@@ -47,6 +47,12 @@
 extern PGDLLEXPORT void cscan_upkeep_launcher_main(Datum arg);
 extern PGDLLEXPORT void cscan_upkeep_worker_main(Datum arg);
 
+/*
+ * Sleep until then (us), or until there is something to look at.  Reads the
+ * configuration again if it has changed.
+ */
+extern void cscan_upkeep_sleep(uint64 until, uint32 wait_event);
+
 /* As in autovacuum.c: what may be set for users must not hinder either of them. */
 extern void cscan_upkeep_override_settings(void);
 

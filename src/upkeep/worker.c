@@ -272,6 +272,23 @@ take_step_safely(Oid indexid)
 	return result;
 }
 
+void
+cscan_upkeep_sleep(uint64 until, uint32 wait_event)
+{
+	uint64		now = cscan_now();
+
+	if (until > now)
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 (long) ((until - now) / 1000 + 1), wait_event);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+}
+
 /* Sleep, so that the time spent at work is cscan.columns_share of all. */
 static void
 rest(uint64 worked)
@@ -279,18 +296,8 @@ rest(uint64 worked)
 	uint64		until = cscan_now() + Max(LEAST_REST, (uint64) (worked * (1 / cscan_columns_share - 1)));
 
 	cscan_shared->upkeep.rest_until = until;
-	for (uint64 now = cscan_now(); now < Min(until, visit_ends); now = cscan_now())
-	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 (long) ((Min(until, visit_ends) - now) / 1000 + 1), wait_share);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			ProcessConfigFile(PGC_SIGHUP);
-		}
-	}
+	while (cscan_now() < Min(until, visit_ends))
+		cscan_upkeep_sleep(Min(until, visit_ends), wait_share);
 }
 
 /* Find what is known of an index; a new entry takes a free place, or that of the oldest pass. */
