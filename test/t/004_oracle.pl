@@ -11,8 +11,6 @@
 #
 # CSCAN_ORACLE_SECONDS says how long (40).  CSCAN_ORACLE_SEED repeats what each session
 # does, one thing after the other; what the others do at that moment it cannot.
-#
-# Takes long: majors that are not counted have it with --full only.
 
 use strict;
 use warnings;

@@ -3,8 +3,6 @@
 # comes just then; in a scan's process, in a parallel worker, or in the Active
 # Buffer Manager.  Whoever it happens to gets its error, the others their right
 # answers, and nothing stays behind.
-#
-# Takes long: majors that are not counted have it with --full only.
 
 use strict;
 use warnings;

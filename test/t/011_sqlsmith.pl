@@ -11,8 +11,6 @@
 # CSCAN_SQLSMITH_QUERIES says how many queries (12,500: with four versions of
 # PostgreSQL 50,000 in all), CSCAN_SQLSMITH_SEED repeats
 # a run's sequence of queries.  About half of them are refused by the parser.
-#
-# Takes long: majors that are not counted have it with --full only.
 
 use strict;
 use warnings;

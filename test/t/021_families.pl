@@ -1,8 +1,6 @@
 # Families where something goes wrong: their place goes to others in mid-scan, and there is another one for what is left, or none;
 # an error, an interrupt or the end of the session at each step; loops that have a family in one pass and none in the next; tables
 # that are attached, detached, emptied and dropped meanwhile; members that are no plain tables.  All rows come, each once, and nothing stays behind.
-#
-# Takes long: majors that are not counted have it with --full only.
 
 use strict;
 use warnings;

@@ -1,8 +1,6 @@
 # The worker "cscan columns" keeps row groups up to date by itself: in each
 # database, those first that are scanned most.  It waits for no lock, keeps nobody
 # from dropping a database, and goes on after an error.
-#
-# Takes long: majors that are not counted have it with --full only.
 
 use strict;
 use warnings;
