@@ -27,8 +27,8 @@
  *
  * Invariant: exactly one process takes each chunk, and the head of a scan that
  * may stop early.  Each process claims it in a shared map, and raises an error
- * if it was claimed before.  A bit goes to one process, since taking it changes
- * a number of which the chunk's other bits are left.
+ * if it was claimed before.  Each bit goes to exactly one process, since taking
+ * it is one atomic step.
  *
  *-------------------------------------------------------------------------
  */

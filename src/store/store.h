@@ -518,7 +518,6 @@ typedef struct CScanFill
 														 * NULL */
 	bool		(*give_up) (const struct CScanFill *fill);	/* asked while one is
 															 * built; or NULL */
-	void	   *arg;			/* of both */
 	uint32		next;			/* result, also after an error: the group to go
 								 * on with; 0: there is none */
 	uint32		groups;			/* result: groups that were built */
