@@ -103,7 +103,7 @@ def arguments():
     a.page_cache = a.page_cache or max(a.shared_buffers, SMALLEST_CACHE)
     a.chunk_size = usual_chunk(a.scale)
     if not plan_of(a):
-        p.error('none of these experiments has one of these variants')
+        p.error('none of these experiments has such a point, or one of these variants')
     if a.direct_io and min(a.majors) < 16:
         p.error('--direct-io needs PostgreSQL 16 or later')
     return a
@@ -111,11 +111,12 @@ def arguments():
 
 def plan_of(a):
     """(major, experiment, point, run) in the order in which they are measured."""
+    effort = FULL if a.point else a.effort      # who names a point wants it
     wanted = [name for name in a.experiment if name != BASE]
-    normalised = any(getattr(p, 'normalised', False) for name in wanted for p in points(name, a.effort).values())
+    normalised = any(getattr(p, 'normalised', False) for name in wanted for p in points(name, effort).values())
     if normalised or BASE in a.experiment:
         wanted.insert(0, BASE)
-    return [(major, name, label, run) for major in a.majors for name in wanted for label in points(name, a.effort)
+    return [(major, name, label, run) for major in a.majors for name in wanted for label in points(name, effort)
             if chosen(name, label, a.variants) and (not a.point or not label or label in a.point)
             for run in range(1, runs(name, label, a.runs, a.effort) + 1)]
 

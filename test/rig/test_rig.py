@@ -7,12 +7,13 @@ import signal
 import struct
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
 
-from rig import charts, data, experiments, guard, limits, seeks, simulate, streams, top, trace    # noqa: E402
+from rig import bench, charts, data, experiments, guard, limits, seeks, simulate, streams, top, trace    # noqa: E402
 from rig.cluster import Failure                                             # noqa: E402
 from rig.report import Report                                               # noqa: E402
 from rig.results import Results                                             # noqa: E402
@@ -440,6 +441,12 @@ class Experiments(unittest.TestCase):
             for label_, one in experiments.points(name).items():
                 self.assertGreater(one.guess(2 ** 30, 2 ** 28), 0)
                 self.assertTrue(experiments.chosen(name, label_, one.variants), name)
+
+    def test_a_named_point_is_measured_whatever_the_effort(self):
+        for name in ('oltp', 'queries'):
+            for label_, one in experiments.points(name).items():
+                wish = types.SimpleNamespace(experiment=[name], point=[label_], effort=experiments.QUICK, majors=[18], variants=one.variants, runs=1)
+                self.assertEqual({place[2] for place in bench.plan_of(wish)}, {label_})
 
 
 if __name__ == '__main__':

@@ -368,20 +368,20 @@ $node->stop;
 		CREATE TABLE f_2 PARTITION OF f FOR VALUES FROM (5001) TO (20001);
 		INSERT INTO f TABLE t;
 		VACUUM ANALYZE f;
-		CREATE FUNCTION cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+		CREATE FUNCTION cost_of_f_1(query text) RETURNS numeric LANGUAGE plpgsql AS $$
 			DECLARE
 				plan jsonb;
 			BEGIN
 				EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
 				RETURN jsonb_path_query_first(plan, 'strict $.** ? (@."Relation Name" == "f_1")')->>'Total Cost';
 			END $$;
-		CREATE FUNCTION page_cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+		CREATE FUNCTION page_cost_of_f_1(query text) RETURNS numeric LANGUAGE plpgsql AS $$
 			DECLARE
-				full_cost numeric := cost(query);
+				full_cost numeric := cost_of_f_1(query);
 				half_cost numeric;
 			BEGIN
 				SET LOCAL cscan.page_cost = 0.5;
-				half_cost := cost(query);
+				half_cost := cost_of_f_1(query);
 				SET LOCAL cscan.page_cost = 1;
 				RETURN 1 - round((full_cost - half_cost) / (SELECT relpages FROM pg_class WHERE relname = 'f_1'), 2);
 			END $$));
@@ -398,11 +398,11 @@ $node->stop;
 		[ 'UPDATE f SET v = 0', '1.00|f' ])
 	{
 		my ($query, $is) = @$_;
-		is(sql($large, $settings . "SELECT page_cost('$query'), bool_or(family IS NOT NULL) FROM cscan_why_not('$query') WHERE relation = 'f_1'::regclass"),
+		is(sql($large, $settings . "SELECT page_cost_of_f_1('$query'), bool_or(family IS NOT NULL) FROM cscan_why_not('$query') WHERE relation = 'f_1'::regclass"),
 			$is, "$query: what a page costs, and whether there is a family");
 	}
 	is(sql($large, $settings . q(SET enable_partitionwise_join = on; SET enable_nestloop = off; SET enable_mergejoin = off;
-		SELECT page_cost('SELECT * FROM f JOIN f g USING (i)'))), '1.00', 'below a join of partitions, too');
+		SELECT page_cost_of_f_1('SELECT * FROM f JOIN f g USING (i)'))), '1.00', 'below a join of partitions, too');
 	$large->stop;
 }
 done_testing();

@@ -62,6 +62,18 @@ my %in_server = map { (split /\|/)[0] => $_ } split /\n/, sql($node, q(
 	FROM pg_settings WHERE name LIKE 'cscan.%'));
 
 is(join(' ', sort keys %in_page), join(' ', sort keys %in_server), 'the settings');
+
+# pg_settings has no ranges of strings, but the server has.
+foreach my $name ('cscan.page_cost', 'cscan.buffer_share')
+{
+	my $range = (split /\|/, $in_page{$name})[4];
+	my ($word, $low, $high) = $range =~ /^(\w+), (\S+) to (\S+)$/ or fail("$name: a word and a range");
+	my @taken = grep { $node->psql('postgres', "ALTER SYSTEM SET $name = '$_'") == 0 } $word, $low, $high, $low - 0.001, $high + 0.001;
+
+	is(join(' ', @taken), "$word $low $high", "$name: the server takes $range and no more");
+	sql($node, "ALTER SYSTEM RESET $name");
+	$in_server{$name} =~ s/\|\|(\w+)$/|$range|$1/;
+}
 is($in_page{$_}, $in_server{$_}, "$_: type, unit, default, range and context") foreach sort keys %in_server;
 
 foreach my $line (split /\n/, sql($node, q(SELECT name, short_desc, extra_desc FROM pg_settings WHERE name LIKE 'cscan.%')))
