@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from .cold import CASES, Cold
 from .data import MANY_LOCKS
 from .loadrate import LoadRate
+from .loops import Loops
 from .pgbench import Oltp, Overload
 from .queries import InTurn, Permutations, Permuted, Policies
 from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm, WarmMembers
@@ -139,6 +140,7 @@ EXPERIMENTS = {
     'cold1': Streams('one cold FAST scan alone', FullScans('F'), repeat=2),
     'cold1-nolimit': Streams('one cold FAST scan alone, no limit on the disk', FullScans('F'), limited=False, repeat=2),
     'cold-alone': Cold('a cold table scanned by one query, in four ways, CScan forced'),
+    'loops10': Loops('a scan of lineitem beside ten endless loops over partsupp'),
     'warm1': Warm('one scan of a table that is all in shared buffers, CScan forced'),
     'range1': Streams('one cold FAST scan alone, of a range of 60 % of an ordered table', Ranges(1, (60,)),
                       variants=('postgres', 'brin', 'seqscan', 'relevance', 'relevance-btree'), free=DEFAULTS,
@@ -191,6 +193,7 @@ TARGETS = {
     ('mix10', '', 'relevance', 'postgres'): {'FAST': 0.6, 'seconds': 0.85, 'bytes': 0.8},
     ('cold1', '', 'relevance', 'postgres'): {'seconds': 1.03},
     ('cold1-nolimit', '', 'relevance', 'postgres'): {'seconds': 1.03},
+    ('loops10', '', 'relevance', ''): {'share': AtLeast(0.5)},
     ('cold-alone', '', 'relevance', 'postgres'): dict.fromkeys(CASES, 1.03),
     ('warm1', '', 'relevance', 'postgres'): {'count': 1.03, 'FAST': 1.03, 'project': 1.03},
     ('ranges16-fast', '', 'relevance', 'postgres'): {'stream': 0.2, 'bytes': 0.3},

@@ -315,6 +315,10 @@ class Report:
         yield ("pgbench's own transactions beside scans.",
                self.plain_table(('oltp',), {'tps': ('tps', 1, 0), 'mean ms': ('mean', 0.001, 2), 'P95 ms': ('p95', 0.001, 2),
                                             'scans /min': ('scans', 1, 1), 'read GB': ('bytes', GB, 2)}))
+        yield ('A scan beside endless loops over another table; share: of all bytes read meanwhile, times the number of scans; rounds of the loops before '
+               'the scan, and beside it.',
+               self.plain_table(('loops10',), {'scan s': ('seconds', 1, 2), 'share': ('share', 1, 2), 'before s': ('before', 1, 2), 'beside s': ('mean', 1, 2),
+                                               'read GB': ('bytes', GB, 2)}))
         yield ("One cold scan without a limit; share: of what fio reads, 1 MB a read, four in flight, in the same run.",
                self.plain_table(('load-rate',), {'MB/s': ('rate', MB, 0), 'share': ('share', 1, 2)}))
         yield 'Targets.', self.targets_table()
