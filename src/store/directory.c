@@ -261,6 +261,15 @@ cscan_store_read_group(Relation index, uint32 group, CScanGroup *copy)
 }
 
 void
+cscan_store_prefetch_group(Relation index, uint32 group)
+{
+	BlockNumber block = find_directory(index, group);
+
+	if (block != 0)
+		PrefetchBuffer(index, MAIN_FORKNUM, block);
+}
+
+void
 cscan_store_free_group(CScanGroup *copy)
 {
 	if (copy->block == InvalidBlockNumber)

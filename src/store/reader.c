@@ -173,7 +173,7 @@ static void
 advise(CScanReader *r, const CScanGroup *group, const CScanStoredRun *run)
 {
 	BlockNumber first = group->serving.first + run->page;
-	uint32		n = (run->size + CSCAN_STORE_PAGE_BYTES - 1) / CSCAN_STORE_PAGE_BYTES;
+	uint32		n = cscan_stored_run_pages(run);
 
 	for (uint32 i = 0; i < n; i++)
 	{

@@ -13,6 +13,7 @@
  *		decode.c		a column run, vector by vector
  *		values.c		a type's values as integers or strings, and back
  *		extents.c		which pages are free
+ *		locate.c		where a group's runs are, for those who plan its loads
  *		directory.c		metapage, map and directory pages
  *		runs.c			column runs in pages
  *
@@ -62,7 +63,7 @@
 #include "storage/bufpage.h"
 
 #include "columns/run.h"
-#include "policy/space.h"
+#include "policy/layout.h"
 
 #define CSCAN_STORE_MAGIC		0xC5CA0C01
 #define CSCAN_STORE_VERSION		1
@@ -182,6 +183,13 @@ typedef struct CScanPageOpaque
 #define CSCAN_STORE_PAGE_BYTES \
 	(BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(CScanPageOpaque)))
 
+/* Pages that a run takes. */
+static inline uint32
+cscan_stored_run_pages(const CScanStoredRun *run)
+{
+	return (run->size + CSCAN_STORE_PAGE_BYTES - 1) / CSCAN_STORE_PAGE_BYTES;
+}
+
 static inline CScanPageOpaque *
 cscan_page_opaque(Page page)
 {
@@ -228,6 +236,9 @@ extern uint32 cscan_store_group_blocks(Relation index);
 extern bool cscan_store_read_group(Relation index, uint32 group, CScanGroup *copy);
 extern void cscan_store_free_group(CScanGroup *copy);
 
+/* Advise the system that the page will be read soon. */
+extern void cscan_store_prefetch_group(Relation index, uint32 group);
+
 /* Set the bit of a heap block, if an entry may have it. */
 extern void cscan_store_mark_stale(Relation index, BlockNumber block);
 
@@ -252,6 +263,19 @@ extern void cscan_store_publish_group(Relation index, BlockNumber directory, con
 									  const CScanStoredRun *runs, const uint8 *stale);
 
 extern uint32 cscan_store_max_groups(void);
+
+/* ---------- locate.c ---------- */
+
+/* Make a layout for an index, as some of the groups in these ranges show it. */
+extern void cscan_store_layout(Relation index, const CScanRange *ranges, uint32 nranges, CScanLayout *layout);
+
+/*
+ * Get the runs of blocks of the index's file that these places of a group have
+ * now, at most nplaces and the number of columns.  Returns their number, and
+ * the entry's generation; both are 0 if nothing is stored.
+ */
+extern uint32 cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, const CScanLayout *layout,
+									const CScanRun *places, uint32 nplaces, CScanRun *runs, uint64 *generation);
 
 /* ---------- extents.c ---------- */
 

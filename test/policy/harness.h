@@ -98,6 +98,7 @@ extern void test_relevance(void);
 extern void test_demand(void);
 extern void test_orders(void);
 extern void test_keep(void);
+extern void test_layout(void);
 extern void test_balance(void);
 extern void test_mixed(void);
 extern void test_helpers(void);

@@ -16,6 +16,7 @@ static const TestSuite suites[] = {
 	{"demand", test_demand},
 	{"orders", test_orders},
 	{"keep", test_keep},
+	{"layout", test_layout},
 	{"balance", test_balance},
 	{"mixed", test_mixed},
 	{"helpers", test_helpers},
