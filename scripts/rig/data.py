@@ -5,6 +5,7 @@
     months, years, members
              the same rows of lineitem, in the same order, in partitions: 84 by month, the same below seven by year, and 1,500 of equal size (at scale 1; fewer at smaller ones)
     columns  the same lineitem, in the same order, with an index of the columns that Q1 and Q6 need
+    ten      a table of ten columns of 8 bytes, 4 million rows at scale 1, with an index of all of them
     dbgen, dsdgen
              all tables of TPC-H and of TPC-DS as DuckDB makes them, with keys and indexes (tpc.py)
     resident no lineitem: table "resident", 1,500 partitions of 1 MB at every scale
@@ -12,8 +13,8 @@
     tables_of(database)        what facts tell of, in words
     load(cluster, database)    the database is there, as its SQL says, and frozen, analysed and checkpointed; returns what is known of it: scale,
                                bytes and rows of lineitem, whether its partitions are named after years and months, days: its part i of 100 of equal size is [days[i], days[i + 1]), and where a day begins in
-                               the table, as (block, place in the block): places[i] for days[i], unless it is partitioned; of dbgen and dsdgen
-                               scale, and bytes and rows of all tables
+                               the table, as (block, place in the block): places[i] for days[i], unless it is partitioned; of dbgen, dsdgen
+                               and ten scale, and bytes and rows of all tables
     blocks_of(facts, begin, end, step)
                                the blocks of what lies between two percents, as an index sees them that knows so many blocks as one
     load_resident(cluster)     database "resident" is there; returns the bytes of its table
@@ -41,6 +42,8 @@ PGBENCH = 'pgbench'
 LARGEST_FAMILY = 1500       # partitions of database "members" at scale 1; smaller scales have fewer of the same size
 MONTHS, YEARS, MEMBERS = 'months', 'years', 'members'
 COLUMNS = 'columns'
+TEN = 'ten'
+TEN_ROWS = 4_000_000        # at scale 1
 RESIDENT = 'resident'
 SQL = Path(__file__).parent / 'tpch'
 AFTER = {TPCH: 'indexes.sql', **{name: f'{name}.sql' for name in (MONTHS, YEARS, MEMBERS, COLUMNS)}}    # what follows the loading
@@ -75,7 +78,7 @@ def load(cluster, database):
                 connection.execute(f'DROP DATABASE IF EXISTS {database}')
                 connection.execute(f'CREATE DATABASE {database}')
             with cluster.connect(dbname=database) as connection:
-                facts = (tpc.fill if database in tpc.DATABASES else fill)(connection, database, cluster.scale)
+                facts = (tpc.fill if database in tpc.DATABASES else fill_ten if database == TEN else fill)(connection, database, cluster.scale)
                 facts.update(scale=cluster.scale, sql=checksum(database))
         finally:
             cluster.stop()
@@ -88,13 +91,15 @@ def load(cluster, database):
 
 def tables_of(database):
     """What facts tell of."""
-    return f'tables of {database}' if database in tpc.DATABASES else f'lineitem of {database}'
+    return f'tables of {database}' if database in (TEN, *tpc.DATABASES) else f'lineitem of {database}'
 
 
 def checksum(database):
     """Of the SQL that a database is made by, and of what is known of it: where that has changed it is made anew."""
     if database in tpc.DATABASES:
         return tpc.checksum(database)
+    if database == TEN:
+        return zlib.crc32((SQL / 'ten.sql').read_bytes())
     return zlib.crc32((FACTS + PLACES).encode() + b''.join((SQL / name).read_bytes() for name in ('tables.sql', AFTER.get(database)) if name))
 
 
@@ -123,6 +128,15 @@ def fill(connection, database, scale):
     if database in (DATABASE, TPCH):
         facts['places'] = [json.loads(f'[{place[1:-1]}]') for place in connection.execute(PLACES, [facts['days']]).fetchone()[0]]
     return facts
+
+
+def fill_ten(connection, database, scale):
+    rows = max(1000, round(TEN_ROWS * scale))
+    connection.execute((SQL / 'ten.sql').read_text().replace(':rows', str(rows)))
+    connection.execute('VACUUM (FREEZE, ANALYZE)')
+    connection.execute("SELECT cscan_columns_fill('ten_columns')")
+    connection.execute('CHECKPOINT')
+    return {'rows': rows, 'bytes': connection.execute("SELECT pg_relation_size('ten')").fetchone()[0]}
 
 
 def copy_rows(connection, table, scale):

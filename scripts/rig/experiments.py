@@ -25,7 +25,7 @@ from .loops import Loops
 from .pgbench import Oltp, Overload
 from .queries import InTurn, Permutations, Permuted, Policies
 from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm, WarmMembers
-from .workload import POLICIES, AllQueries, FullScans, Members, Mix, Ranges
+from .workload import POLICIES, Adjacent, AllQueries, FullScans, Members, Mix, Ranges
 
 
 @dataclass
@@ -93,11 +93,22 @@ PARTITIONS = {
     'memory': WarmMembers('one query of 1,500 partitions of 1 MB in shared buffers, CScan forced', variants=('postgres', 'relevance')),
 }
 
+OF_COLUMNS = ('columns', 'columns-elevator', 'columns-attach', 'columns-normal')
+SMALL = 16 / 879            # of lineitem: 16 MB at scale 1
+
 COLUMNS = {
     'alone': partitioned('one cold FAST scan of all of it', Ranges(1, (100,)), ('postgres', 'relevance', 'columns'), ('postgres',),
                          free=('postgres', 'relevance'), repeat=3),
     'table2': partitioned('the streams of table2', TABLE2, (*CORE, 'relevance', 'columns'), CORE),
+    'table3': partitioned('the streams of table2 with 16 MB of shared buffers and as much page cache', TABLE2, (*CORE, *OF_COLUMNS), (*CORE, 'columns-normal'),
+                          free=(*CORE, *OF_COLUMNS), buffers=SMALL, cache=SMALL),
 }
+
+# Table 4: the sets of columns that queries read.
+OVERLAP = {','.join(sets): ordered(f'16 streams of 4 queries of 40 % of ten columns, each of three: {", ".join(sets)}', Adjacent(16, 4, sets, 40), delay=0.0,
+                                   variants=('ten-relevance', 'ten-normal'), free=('ten-relevance', 'ten-normal'), reference=('ten-normal',),
+                                   buffers=0.06, cache=0.06)
+           for sets in (('ABC',), ('ABC', 'DEF'), ('ABC', 'BCD'), ('ABC', 'BCD', 'CDE'), ('ABC', 'BCD', 'CDE', 'DEF'))}
 
 QUERIES = {
     'alone': InTurn('one after the other, in memory'),
@@ -133,6 +144,7 @@ EXPERIMENTS = {
                   ('alone', 'beside'), ('alone', 'beside')),
     'partitions': Sweep('lineitem in one table, in 84 and 1,500 partitions, and sub-partitioned; 1,500 partitions in memory', PARTITIONS, ('streams',)),
     'columns': Sweep('lineitem with an index of the columns that are needed', COLUMNS, ('alone',)),
+    'overlap': Sweep('columns that queries have in common', OVERLAP, ('ABC', 'ABC,DEF')),
     'queries': Sweep("TPC-H's 22 and TPC-DS's 99 queries, off and on", QUERIES, ('alone',)),
     'load-rate': LoadRate('count(*) of a cold table without a limit, beside fio'),
     'fast10': Streams('ten FAST scans, started 1 s apart', FullScans('F' * 10)),
@@ -211,6 +223,8 @@ TARGETS = {
     ('partitions', 'workers', 'relevance-workers-84', 'relevance-84'): {'bytes': 1.2},
     ('columns', 'alone', 'columns', 'postgres'): {'seconds': 0.2, 'bytes': 0.04},
     ('columns', 'table2', 'columns', '*'): {'bytes': 0.06},
+    **{('columns', 'table3', 'columns', core): {'bytes': 0.06} for core in CORE},
+    ('columns', 'table3', 'columns', 'columns-normal'): {'bytes': 0.5},
     ('partitions', 'memory', 'relevance', 'postgres'): {'count': 1.05, 'planning': 1.2, 'start': 1.05},
     **{('queries', place, 'relevance', 'postgres'): {'total': 1.0, 'worst query': 1.1, 'planning': 1.1} for place, one in QUERIES.items()
        if isinstance(one, InTurn)},

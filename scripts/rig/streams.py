@@ -62,6 +62,7 @@ class Streams:
     normalised: bool = False    # are latencies compared with those of Alone?
     buffers: float | None = None    # shared_buffers as a share of the table; None: as the settings say
     pool: float | None = None       # cscan's share of them as a share of the table
+    cache: float | None = None      # page cache as a share of the table; None: as the settings say
     chunks: int | None = None       # of the table
     server: dict = field(default_factory=dict)  # settings of the server
     follow: bool = False        # does the memory that a stream needs vary a lot?
@@ -100,12 +101,13 @@ class Streams:
             streams = self.work.streams(facts, random.Random(rig.settings.seed))
             more = rig.chunks(max(64, facts['bytes'] // self.chunks // 1024) if self.chunks else None) if self.stretch else {}
             more.update(self.server)
+            page_cache = int(self.cache * facts['bytes']) if self.cache else rig.settings.page_cache
             trace = rig.cluster.data / TRACE if self.traced and variant.policy else None
             if trace:
                 trace.unlink(missing_ok=True)           # the server wants to make it
                 more['cscan.trace'] = TRACE
             shared = rig.start(self.shared_buffers(rig, facts['bytes']), bandwidth,
-                      rig.settings.page_cache + len(streams) * (self.memory + variant.memory) + variant.idle * PER_BACKEND,
+                      page_cache + len(streams) * (self.memory + variant.memory) + variant.idle * PER_BACKEND,
                       max_connections=50 + variant.idle, **more)
             rig.prepare(database, variant.hidden)
             delay = self.delay * (rig.cluster.scale if self.stretch else 1)
@@ -113,7 +115,7 @@ class Streams:
             with contextlib.ExitStack() as stack:
                 seeks = stack.enter_context(Seeks(rig.limit.disk)) if self.seeks else None
                 follow = shared and (self.follow or any(VARIANTS[one].memory for one in self.variants))     # all of them, that none has more
-                cache = stack.enter_context(CacheLimit(rig.limit, shared + rig.settings.page_cache)) if follow else None
+                cache = stack.enter_context(CacheLimit(rig.limit, shared + page_cache)) if follow else None
                 watch = stack.enter_context(Watch(rig.cluster.major, name, rig.limit, seeks))
                 reads = stack.enter_context(Reads(rig.cluster, database, variant.policy))
                 result = run_streams(rig.cluster, database, name, plan, streams, delay, rig.settings.timeout,

@@ -4,7 +4,7 @@ A stream is a list of queries that one connection runs one after the other; stre
 first.  All connections are open, and all plans have been looked at, before the clock starts.
 
     Query                            kind, SQL, the percent of the table that it scans if it is a range, and the table that it names
-    FullScans, Ranges, Mix, Members, AllQueries
+    FullScans, Ranges, Mix, Members, Adjacent, AllQueries
                                      kinds of work: .database, .count streams that read .volume times lineitem or so, a share
                                      .slow of it by SLOW queries, and .streams(facts, random), with what is known of the
                                      database (see data.py)
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .cluster import DATABASE, Failure
-from .data import COLUMNS, MB, MEMBERS, MONTHS, SQL, TPCH, YEARS
+from .data import COLUMNS, MB, MEMBERS, MONTHS, SQL, TEN, TPCH, YEARS
 
 # TPC-H Q6 and Q1.
 TEMPLATES = {
@@ -53,7 +53,7 @@ class Query(NamedTuple):
     @property
     def question(self):
         """The same of lineitem, where it asks one of its partitions."""
-        return self.sql.replace(f'FROM {self.table}', 'FROM lineitem', 1)
+        return self.sql if self.table == TEN else self.sql.replace(f'FROM {self.table}', 'FROM lineitem', 1)
 
 
 def label(kind, size):
@@ -149,6 +149,31 @@ class Members:
         return parts
 
 
+@dataclass
+class Adjacent:
+    """Of the table of ten columns: each query sums the columns of one of these sets ('ABC', 'BCD') over a part of the table at any place.  Corresponding
+    queries of several such objects read the same part."""
+    count: int
+    queries: int                # of a stream
+    sets: tuple
+    size: int                   # percent of the table
+    database = TEN
+    slow = 0
+
+    def __post_init__(self):
+        self.volume = self.count * self.queries * self.size / 100 * 0.3     # three columns of ten
+
+    def streams(self, facts, random):
+        places = [[random.randint(0, 100 - self.size) for _ in range(self.queries)] for _ in range(self.count)]
+        number = self.count * self.queries
+        sets = random.sample(self.sets * -(-number // len(self.sets)), number)
+        return [[self.query(sets.pop(), begin, facts['rows']) for begin in stream] for stream in places]
+
+    def query(self, letters, begin, rows):
+        sums = ', '.join(f'sum({letter})' for letter in letters.lower())
+        return Query(letters, f'SELECT {sums} FROM ten WHERE id > {begin * rows // 100} AND id <= {(begin + self.size) * rows // 100}', self.size, begin, 'ten')
+
+
 def span_of(kind, begin, end, days):
     """From begin to end percent of the ordered table."""
     where = f"l_shipdate >= date '{days[begin]}' AND l_shipdate < date '{days[end]}'"
@@ -227,7 +252,9 @@ VARIANTS = {
     **{f'{name}-1500': Variant(plan, policy, extra=extra, database=MEMBERS, memory=MANY[name]) for name, plan, policy, extra in OF_PARTITIONS
        if name in MANY},
     'relevance-workers-84': Variant(r'(?s)Workers Planned: 2.*Custom Scan \(CScan\) on', 'relevance', extra=WORKERS, database=MONTHS, memory=3 * FEW),
-    'columns': Variant(r'CScan Index: lineitem_columns', extra={'cscan.enabled': 'on'}, database=COLUMNS),   # no policy: nothing is scheduled
+    'columns': Variant(r'CScan Index: lineitem_columns', 'relevance', database=COLUMNS),
+    **{f'columns-{policy}': Variant(r'CScan Index: lineitem_columns', policy, database=COLUMNS) for policy in POLICIES[1:]},
+    **{f'ten-{policy}': Variant(r'CScan Index: ten_columns', policy) for policy in POLICIES},
     'pg_prewarm': Variant(''),
     'fio': Variant(''),         # no server at all: what the disk can do
 }
