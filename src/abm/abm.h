@@ -65,9 +65,9 @@ extern void cscan_loader_init(void);
 extern void cscan_loader_start(const CScanAction *act, const CScanSharedTable *table,
 							   int steps_ahead);
 extern bool cscan_loader_step(int slot);
-extern bool cscan_loader_finish(int slot, uint32 *blocks_read);
+extern bool cscan_loader_finish(int slot, uint32 *nblocks, uint32 *blocks_read);
 extern void cscan_loader_give_up(int slot);
-extern void cscan_loader_release(int slot);
+extern void cscan_loader_release(int slot, bool for_room);
 extern void cscan_loader_unpin(int slot, bool wanted);
 extern bool cscan_loader_repin(int slot);
 extern bool cscan_loader_intact(int slot);
@@ -80,7 +80,8 @@ extern void cscan_loader_clean_up_error(void);
 /* page_cache.c */
 extern void cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks);
 extern bool cscan_page_cache_has(RelFileLocator locator, BlockNumber block);
-extern bool cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load);
+extern bool cscan_page_cache_has_most(RelFileLocator locator, const CScanRun *runs, int nruns,
+									  uint32 nblocks, BlockNumber chunk_end);
 extern void cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks);
 extern void cscan_page_cache_forget(void);
 

@@ -41,6 +41,7 @@
 #include "abm/abm.h"
 #include "fault.h"
 #include "policy/keep.h"
+#include "store/store.h"
 
 /* Blocks that are read before the ABM looks for other work. */
 #define BLOCKS_AT_ONCE	CSCAN_STEP_BLOCKS
@@ -56,6 +57,9 @@ typedef struct CScanRead
 } CScanRead;
 #endif
 
+/* A load has no more runs: pieces that do not touch, and an index's columns. */
+#define MAX_RUNS		(CSCAN_MAX_PIECES / 2 + CSCAN_LAYOUT_COLUMNS)
+
 /* How a block came into its frame. */
 typedef enum CScanFrameState
 {
@@ -69,6 +73,7 @@ typedef struct CScanFrames
 	ResourceOwner owner;		/* NULL: holds nothing */
 	RelFileLocator locator;
 	bool		permanent;
+	bool		striped;		/* a row group of an index of columns */
 	int			nbuffers;		/* used places in the arrays, one for each
 								 * block of the chunk */
 	int			room;			/* size of the arrays */
@@ -78,6 +83,9 @@ typedef struct CScanFrames
 
 	/* The load in flight, if any */
 	CScanAction load;			/* what is loaded; nblocks = 0: none is */
+	CScanRun   *runs;			/* its runs of blocks */
+	int			nruns;
+	uint64		generation;		/* of a row group's entry */
 	bool		failed;			/* a part of it failed */
 	bool		giving_up;		/* no more of it is read */
 	BufferAccessStrategy strategy;
@@ -87,6 +95,7 @@ typedef struct CScanFrames
 	bool		keep;			/* if looked: it is to keep the load */
 	bool		sequential;		/* the kernel reads ahead by itself */
 	CScanRun	run;			/* the run being read, or handed over */
+	int			next_run;		/* number of the run that follows it */
 	BlockNumber next;			/* the next block of the run */
 	int			steps_ahead;	/* steps that are handed over ahead */
 #if CSCAN_HAVE_VECTORED_IO
@@ -95,6 +104,7 @@ typedef struct CScanFrames
 	uint32		nfinished;
 #else
 	CScanRun	advice;			/* the run that advice is at */
+	int			next_advice_run;	/* number of the run that follows it */
 	BlockNumber next_advice;	/* its next block without advice */
 	uint32		nadvised;		/* blocks */
 	uint32		nread;			/* blocks read, or found */
@@ -178,8 +188,9 @@ blocks_left(CScanFrames *f)
 		return false;
 	if (f->next < f->run.end)
 		return true;
-	if (!cscan_action_next_run(&f->load, &f->run))
+	if (f->next_run >= f->nruns)
 		return false;
+	f->run = f->runs[f->next_run++];
 	f->next = f->run.first;
 	return true;
 }
@@ -302,8 +313,9 @@ advise_ahead(CScanFrames *f)
 
 		if (f->next_advice >= f->advice.end)
 		{
-			if (!cscan_action_next_run(&f->load, &f->advice))
+			if (f->next_advice_run >= f->nruns)
 				return;
+			f->advice = f->runs[f->next_advice_run++];
 			f->next_advice = f->advice.first;
 		}
 		n = Min(f->advice.end - f->next_advice, Max(ahead / 2, 1));
@@ -319,6 +331,7 @@ static void
 begin_reads(CScanFrames *f)
 {
 	f->advice = (CScanRun) {0, 0, 0};
+	f->next_advice_run = 0;
 	f->next_advice = 0;
 	f->nadvised = f->nread = 0;
 	advise_ahead(f);
@@ -398,7 +411,8 @@ look_before_reads(CScanFrames *f)
 #if CSCAN_HAVE_DROP_BEHIND
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_OFF || cscan_io_is_direct())
 		return;
-	f->there = cscan_page_cache_has_most(f->locator, &f->load);
+	f->there = cscan_page_cache_has_most(f->locator, f->runs, f->nruns, f->load.nblocks,
+										 f->striped ? InvalidBlockNumber : f->load.place.end);
 	f->keep = f->there;
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_AUTO)
 		f->keep = cscan_keep(&page_cache, chunk_name(f), f->load.nblocks, f->there);
@@ -412,18 +426,18 @@ static void
 drop_behind(CScanFrames *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
-	CScanRun	run = {0, 0, 0};
 	BlockNumber last = InvalidBlockNumber;
 
 	if (!f->looked || f->failed)
 		return;
-	while (cscan_action_next_run(&f->load, &run))
+	for (int i = 0; i < f->nruns; i++)
 	{
-		BlockNumber first = run.first;
+		const CScanRun *run = &f->runs[i];
+		BlockNumber first = run->first;
 
-		for (BlockNumber block = first; block <= run.end; block++)
+		for (BlockNumber block = first; block <= run->end; block++)
 		{
-			if (block < run.end && f->states[run.place + (block - run.first)] == CSCAN_FRAME_READ)
+			if (block < run->end && f->states[run->place + (block - run->first)] == CSCAN_FRAME_READ)
 			{
 				last = block;
 				continue;
@@ -443,6 +457,44 @@ drop_behind(CScanFrames *f)
 }
 
 /*
+ * Find the runs of blocks that a load reads.  Those of a table's chunk follow
+ * from its place.  Those of an index's are where its directory says.
+ */
+static void
+find_runs(CScanFrames *f, const CScanSharedTable *table)
+{
+	const CScanLayout *layout = cscan_table_layout(table);
+	CScanRun	places[CSCAN_MAX_PIECES / 2];
+	CScanRun	run = {0, 0, 0};
+	CScanRun   *runs = layout ? places : f->runs;
+
+	f->nruns = 0;
+	while (cscan_action_next_run(&f->load, &run))
+		runs[f->nruns++] = run;
+	if (layout)
+	{
+		uint64		before = f->nbuffers > 0 ? f->generation : 0;
+
+		f->nruns = cscan_store_find_runs(f->locator, f->permanent, f->load.place.first / cscan_layout_blocks(layout),
+										 layout, places, f->nruns, f->runs, &f->generation);
+
+		/* What the slot has may be of an entry that serves no more. */
+		f->failed = before != 0 && before != f->generation;
+	}
+}
+
+/* Is it one run, right behind the last load? */
+static void
+note_sequence(CScanFrames *f)
+{
+	f->sequential = f->nruns == 1 && f->runs[0].first == next_block &&
+		RelFileLocatorEquals(f->locator, next_locator);
+	if (f->nruns > 0)
+		next_block = f->runs[f->nruns - 1].end;
+	next_locator = f->locator;
+}
+
+/*
  * Begin a load that the pool decided, with so many steps handed over ahead.
  * cscan_loader_finish() or cscan_loader_give_up() must follow.
  */
@@ -451,19 +503,8 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 {
 	CScanFrames *f = &frames[act->slot];
 	MemoryContext old_context = CurrentMemoryContext;
-	CScanRun	run = {0, 0, 0};
-	bool		sequential;
 
 	Assert(f->load.nblocks == 0);
-
-	/* Is it one run, right behind the last load? */
-	(void) cscan_action_next_run(act, &run);
-	sequential = run.first == next_block && run.end - run.first == act->nblocks &&
-		RelFileLocatorEquals(table->locator, next_locator);
-	do
-		next_block = run.end;
-	while (cscan_action_next_run(act, &run));
-	next_locator = table->locator;
 
 	/* Blocks that the slot held before it was unpinned are loaded again. */
 	if (f->owner == NULL)
@@ -473,14 +514,15 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	}
 	f->locator = table->locator;
 	f->permanent = table->permanent;
-	make_room(f, act->place.end - act->place.first);
+	f->striped = table->layout != CSCAN_NONE;
 	f->load = *act;
+	f->nruns = 0;
 	f->blocks_read = 0;
 	f->failed = f->giving_up = false;
 	f->looked = false;
-	f->sequential = sequential;
 	f->steps_ahead = steps_ahead;
 	f->run = (CScanRun) {0, 0, 0};
+	f->next_run = 0;
 	f->next = 0;
 
 	/*
@@ -489,12 +531,16 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	 * the ABM.
 	 */
 	MemoryContextSwitchTo(loader_context);
+	f->runs = palloc(MAX_RUNS * sizeof(CScanRun));
 	f->strategy = GetAccessStrategy(BAS_BULKREAD);
 	MemoryContextSwitchTo(old_context);
 
 	CurrentResourceOwner = f->owner;
 	PG_TRY();
 	{
+		find_runs(f, table);
+		make_room(f, act->place.end - act->place.first);
+		note_sequence(f);
 		look_before_reads(f);
 		begin_reads(f);
 	}
@@ -547,30 +593,35 @@ cscan_loader_step(int slot)
 
 /*
  * Wait for a load.  Returns false if it failed: then all of the slot's pins
- * are gone.  Sets *blocks_read to the number of blocks read from storage.
+ * are gone.  Sets *nblocks to the number of its blocks, and *blocks_read to
+ * that of the blocks read from storage.
  */
 bool
-cscan_loader_finish(int slot, uint32 *blocks_read)
+cscan_loader_finish(int slot, uint32 *nblocks, uint32 *blocks_read)
 {
 	CScanFrames *f = &frames[slot];
 	bool		failed;
 
-	*blocks_read = 0;
+	*nblocks = *blocks_read = 0;
 	if (f->load.nblocks == 0)
 		return true;
 	while (cscan_loader_step(slot))
 		;
+	for (int i = 0; i < f->nruns; i++)
+		*nblocks += f->runs[i].end - f->runs[i].first;
 	forget_reads(f);
 	drop_behind(f);
 	FreeAccessStrategy(f->strategy);
 	f->strategy = NULL;
+	pfree(f->runs);
+	f->runs = NULL;
 
 	failed = f->failed;
 	if (!failed)
 		*blocks_read = f->blocks_read;
 	f->load.nblocks = 0;
 	if (failed)
-		cscan_loader_release(slot);
+		cscan_loader_release(slot, true);
 	return !failed;
 }
 
@@ -585,8 +636,8 @@ cscan_loader_give_up(int slot)
 	uint32		ignored;
 
 	f->giving_up = true;
-	if (cscan_loader_finish(slot, &ignored))
-		cscan_loader_release(slot);
+	if (cscan_loader_finish(slot, &ignored, &ignored))
+		cscan_loader_release(slot, true);
 }
 
 /*
@@ -651,23 +702,24 @@ cscan_loader_repin(int slot)
 }
 
 /*
- * Forget a slot's frames, and make them the next to be reused.  The last block
- * goes first, since the free list hands out its newest entry first.
+ * Forget a slot's frames.  If their room is wanted, make them the next to be
+ * reused.  The last block goes first, since the free list hands out its newest
+ * entry first.
  */
 void
-cscan_loader_release(int slot)
+cscan_loader_release(int slot, bool for_room)
 {
 	CScanFrames *f = &frames[slot];
 	uint32		ignored;
 
 	/* If a load in flight fails, it has released the slot. */
-	if (f->load.nblocks != 0 && !cscan_loader_finish(slot, &ignored))
+	if (f->load.nblocks != 0 && !cscan_loader_finish(slot, &ignored, &ignored))
 		return;
 
 	if (!f->failed)
 	{
 		cscan_loader_unpin(slot, false);
-		for (int i = f->nbuffers; i-- > 0;)
+		for (int i = f->nbuffers; for_room && i-- > 0;)
 		{
 			if (f->states[i] == CSCAN_FRAME_READ)
 				cscan_buffer_is_next(f->buffers[i], f->locator, f->blocks[i]);
@@ -709,11 +761,15 @@ cscan_loader_intact(int slot)
 	CScanFrames *f = &frames[slot];
 	int			step = Max(1, f->nbuffers / 8);
 
-	for (int i = 0; i < f->nbuffers; i += step)
+	int			next = 0;
+
+	for (int i = 0; i < f->nbuffers; i++)
 	{
-		if (f->states[i] != CSCAN_FRAME_EMPTY &&
-			!cscan_buffer_has(f->buffers[i], f->locator, f->blocks[i]))
+		if (i < next || f->states[i] == CSCAN_FRAME_EMPTY)
+			continue;
+		if (!cscan_buffer_has(f->buffers[i], f->locator, f->blocks[i]))
 			return false;
+		next = i + step;
 	}
 	return true;
 }

@@ -203,6 +203,8 @@ static bool
 finish_load(int n)
 {
 	CScanLoadInFlight load = in_flight[n];
+	uint32		nblocks;
+	uint32		loading;
 	uint32		blocks_read;
 	bool		ok;
 	bool		more;
@@ -212,7 +214,7 @@ finish_load(int n)
 	CScanStats *stats = &cscan_shared->stats[load.policy];
 	CScanSharedTable *table;
 
-	ok = cscan_loader_finish(load.slot, &blocks_read);
+	ok = cscan_loader_finish(load.slot, &nblocks, &blocks_read);
 	CSCAN_FAULT(CSCAN_FAULT_ABM_LOADED);
 
 	nin_flight--;
@@ -223,8 +225,10 @@ finish_load(int n)
 	cscan_shared_abm_reads(now);
 	table = &cscan_tables[cscan_pool.slots[load.slot].space];
 
+	/* A row group may have fewer blocks than places. */
+	loading = cscan_pool.slots[load.slot].loading;
 	if (blocks_read > 0)
-		duration = now - Max(load.started, last_finish);
+		duration = (now - Max(load.started, last_finish)) * loading / nblocks;
 	cscan_pool_loaded(&cscan_pool, load.slot, now, duration, !ok,
 					  ok && (blocks_read == 0 || storage_is_fast()));
 	stats->chunks_loaded++;
@@ -240,7 +244,7 @@ finish_load(int n)
 	cscan_unlock();
 	wake_scans(nwake);
 	if (nwake > 0 && blocks_read > 0)
-		note_storage((double) duration / blocks_read);
+		note_storage((double) duration * nblocks / loading / blocks_read);
 	last_finish = now;
 	loads_since_tidy++;
 	return more;
@@ -262,12 +266,15 @@ give_up_load_of(int slot)
 	}
 }
 
-/* Let go of the frames of a slot that the pool has forgotten. */
+/*
+ * Let go of the frames of a slot that the pool has forgotten.  "for_room": they
+ * are the first to go when anybody needs one.
+ */
 static void
-let_frames_go(int slot)
+let_frames_go(int slot, bool for_room)
 {
 	CSCAN_FAULT(CSCAN_FAULT_ABM_DROP);
-	cscan_loader_release(slot);
+	cscan_loader_release(slot, for_room);
 	read_under[slot] = CSCAN_NONE;
 }
 
@@ -280,7 +287,7 @@ cscan_loads_drop_slot(int slot)
 	cscan_shared->abm_idle = false;
 	cscan_unlock();
 	give_up_load_of(slot);
-	let_frames_go(slot);
+	let_frames_go(slot, true);
 }
 
 /* Do what the pool decides until enough is in flight or nothing is left. */
@@ -294,6 +301,7 @@ cscan_loads_run_scheduler(void)
 		CScanAction act;
 		uint64		now;
 		uint32		used;
+		bool		for_room = true;
 
 		CHECK_FOR_INTERRUPTS();
 		cscan_lock();
@@ -301,7 +309,12 @@ cscan_loads_run_scheduler(void)
 		used = cscan_pool.state->used;
 		cscan_pool_decide(&cscan_pool, now, &act);
 		if (act.kind == CSCAN_ACT_EVICT)
+		{
 			cscan_shared->stats[cscan_pool.scans[act.scan].policy].evictions++;
+
+			/* Of narrow columns a slot is scarcer than room. */
+			for_room = 2 * (uint64) cscan_pool.state->total > cscan_pool.state->room;
+		}
 		note_lost(&act, used);
 		cscan_shared_abm_lives(now);
 
@@ -315,7 +328,7 @@ cscan_loads_run_scheduler(void)
 		cscan_unlock();
 
 		if (act.kind == CSCAN_ACT_EVICT)
-			let_frames_go(act.slot);
+			let_frames_go(act.slot, for_room);
 		else if (act.kind == CSCAN_ACT_UNPIN)
 			cscan_loader_unpin(act.slot, true);
 		else if (act.kind == CSCAN_ACT_LOAD)
@@ -390,7 +403,7 @@ cscan_loads_follow_wants(void)
 		cscan_unlock();
 
 		if (useless != CSCAN_NONE)
-			let_frames_go(useless);
+			let_frames_go(useless, true);
 		else if (unwanted != CSCAN_NONE)
 			cscan_loader_unpin(unwanted, false);
 		else if (wanted == CSCAN_NONE)
@@ -433,7 +446,7 @@ cscan_loads_shrink(void)
 		if (act.kind == CSCAN_ACT_NOTHING)
 			return true;
 		if (act.kind == CSCAN_ACT_EVICT)
-			let_frames_go(act.slot);
+			let_frames_go(act.slot, true);
 		else
 			cscan_loader_unpin(act.slot, wanted);
 		if (cscan_now() >= until)

@@ -266,26 +266,27 @@ blocks_ahead(void)
 }
 
 /*
- * A load is about to begin: are most of its blocks in the page cache?  The
- * blocks whose numbers are multiples of a step are asked for.
+ * A load of nblocks blocks is about to begin: are most of them in the page
+ * cache?  The blocks whose numbers are multiples of a step are asked for.
  *
  * Blocks that the kernel reads ahead of the ABM's own reads do not count.  So
- * behind a load up to the end of its chunk, blocks are looked up now, before
+ * behind a load up to chunk_end, the end of its chunk, blocks are looked up now, before
  * the kernel can read them.  ahead[] keeps the answers for the next load: of
  * the next chunk or, if that one is in the pool, of a later one.
  */
 bool
-cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
+cscan_page_cache_has_most(RelFileLocator locator, const CScanRun *runs, int nruns, uint32 nblocks,
+						  BlockNumber chunk_end)
 {
-	CScanRun	run = {0, 0, 0};
 	uint32		asked = 0;
 	uint32		there = 0;
 	uint32		step = 1;
 
-	while (step < ASK_EVERY && step * 2 * ASK_LEAST <= load->place.end - load->place.first)
+	while (step < ASK_EVERY && step * 2 * ASK_LEAST <= nblocks)
 		step *= 2;
-	while (cscan_action_next_run(load, &run))
+	for (int r = 0; r < nruns; r++)
 	{
+		CScanRun	run = runs[r];
 		uint64		next = ((uint64) run.first + step - 1) / step * step;
 		uint32		n = next < run.end ? (run.end - next - 1) / step + 1 : 0;
 		uint32		known = 0;	/* answers for the run and what follows */
@@ -307,7 +308,7 @@ cscan_page_cache_has_most(RelFileLocator locator, const CScanAction *load)
 			there += ahead[skipped + i];
 		if (known < n)
 			there += ask_kernel(locator, next + known * step, run.end, step, NULL);
-		if (run.end < load->place.end)
+		if (run.end < chunk_end)
 			continue;
 
 		window = blocks_ahead();

@@ -27,6 +27,9 @@
  * already are loaded first (Section 7.1).  A scan that is alone goes on in order:
  * so the copy that CREATE TABLE AS makes keeps it, but for where it begins.
  *
+ * The row groups of an index of columns are not looked for: their blocks are
+ * where its directory says.
+ *
  * All of this is a guess.  A wrong one costs nothing but time.
  *
  *-------------------------------------------------------------------------
@@ -201,7 +204,7 @@ cscan_recent_look(void)
 	for (uint32 i = 0; i < nchunks; i++)
 	{
 		RelFileLocator locator = cscan_tables[cscan_pool.space_of[chunks[i]]].locator;
-		bool		there = most_is_there(locator, cscan_space_place(&spaces[i], chunks[i]));
+		bool		there = !spaces[i].striped && most_is_there(locator, cscan_space_place(&spaces[i], chunks[i]));
 
 		if (cached[i] && !there)
 			there = questions-- <= 0 || is_there(locator, &spaces[i], chunks[i]);

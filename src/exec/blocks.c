@@ -39,6 +39,8 @@ cscan_blocks_find(CScanState *node)
 	MemoryContextReset(node->context);
 	node->pages = NULL;
 	node->nranges = 0;
+	if (node->columns)
+		cscan_groups_forget(node);
 	if (node->kind == CSCAN_BITMAP)
 	{
 		MemoryContext old;
@@ -147,29 +149,32 @@ cscan_blocks_may_register(const CScanState *node)
 bool
 cscan_blocks_lockable(const CScanState *node)
 {
-	return !CheckRelationLockedByMe(node->css.ss.ss_currentRelation, AccessExclusiveLock, false);
+	return !CheckRelationLockedByMe(node->css.ss.ss_currentRelation, AccessExclusiveLock, false) &&
+		!(node->columns && cscan_groups_locked_index(node));
 }
 
 /* Register the ranges, if possible. */
 void
 cscan_blocks_register(CScanState *node, bool joinable)
 {
-	CScanTarget target = cscan_blocks_target(node);
+	CScanTarget target;
+	bool		any = node->nranges > 0;
+
+	if (node->kind == CSCAN_COLUMNS)
+		any = cscan_groups_find(node, &target);
+	else
+		target = cscan_blocks_target(node);
 
 	/* The scan may have been registered since the last pass. */
-	if (node->reg && (node->nranges == 0 || !cscan_registry_again(node->reg, &target, 1)))
+	if (node->reg && (!any || !cscan_registry_again(node->reg, &target, 1)))
 		cscan_blocks_leave(node);
-
-	/* Row groups are not scheduled. */
-	if (node->kind == CSCAN_COLUMNS)
-		return;
-
-	if (node->reg == NULL && cscan_blocks_may_register(node) && cscan_blocks_lockable(node) &&
-		node->nranges > 0)
+	if (node->reg == NULL && cscan_blocks_may_register(node) && cscan_blocks_lockable(node) && any)
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
 											node->policy, joinable);
 	if (node->reg)
 		node->counts.chunks += target.nchunks;
+	if (node->kind == CSCAN_COLUMNS)
+		cscan_groups_settle(node, &target);
 }
 
 /* Reduce the ranges to what the scan has not taken yet. */
@@ -214,12 +219,12 @@ cscan_blocks_keep_rest(CScanState *node)
 
 /*
  * Are the target's chunks as large as before?  Blocks of larger or shifted
- * chunks may have been read already.
+ * chunks may have been read already.  Row groups stay as they are.
  */
 bool
 cscan_blocks_same_chunks(const CScanState *node, const CScanTarget *target)
 {
-	return node->chunk_blocks == 0 || node->chunk_blocks == target->chunk_blocks;
+	return node->chunk_blocks == 0 || node->kind == CSCAN_COLUMNS || node->chunk_blocks == target->chunk_blocks;
 }
 
 /*
@@ -233,7 +238,10 @@ cscan_blocks_register_rest(CScanState *node)
 
 	cscan_blocks_leave(node);
 	cscan_blocks_keep_rest(node);
-	target = cscan_blocks_target(node);
+	if (node->kind == CSCAN_COLUMNS)
+		cscan_groups_target(node, &target);
+	else
+		target = cscan_blocks_target(node);
 	if (cscan_blocks_may_register(node) && node->nranges > 0 && node->nranges <= CSCAN_MAX_RANGES)
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
 											node->policy, false);

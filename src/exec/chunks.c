@@ -79,7 +79,8 @@ cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery ho
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg_internal("chunk %u of table \"%s\" was handed out twice", portion->chunk,
 								 RelationGetRelationName(node->css.ss.ss_currentRelation))));
-	node->chunk_blocks = portion->blocks.end - portion->blocks.first;
+	node->chunk_blocks = node->kind == CSCAN_COLUMNS ? node->group_blocks :
+		portion->blocks.end - portion->blocks.first;
 
 	/* The head has been read already. */
 	read_blocks(node, Max(portion->blocks.first, Max(node->head, node->span.first)),
@@ -147,7 +148,7 @@ begin_chunks(CScanState *node)
 	if (node->span.end <= node->head)
 		return false;
 	cscan_blocks_register(node, false);
-	if (node->reg == NULL)
+	if (node->reg == NULL && node->kind != CSCAN_COLUMNS)
 		node->counts.chunks++;
 	return true;
 }
@@ -198,7 +199,7 @@ cscan_chunks_begin(CScanState *node)
 		node->better_alone = (node->reg == NULL && reads_better_alone(node));
 		node->plain = (node->reg == NULL && node->kind != CSCAN_BITMAP && node->kind != CSCAN_COLUMNS &&
 					   !node->better_alone);
-		if (any && node->reg == NULL && !node->plain)
+		if (any && node->reg == NULL && !node->plain && node->kind != CSCAN_COLUMNS)
 		{
 			set_all(node);
 
@@ -220,6 +221,7 @@ take_alone(CScanState *node, CScanPortion *portion)
 	if (!node->alone || node->nranges == 0)
 		return false;
 	cscan_space_begin(&chunks, node->chunk_blocks > 0 ? node->chunk_blocks :
+					  node->kind == CSCAN_COLUMNS ? node->group_blocks :
 					  cscan_shared->preferred_chunk_blocks);
 	portion->chunk = cscan_space_chunk_of(&chunks, node->ranges->first);
 	portion->blocks = cscan_space_blocks(&chunks, portion->chunk);
@@ -239,7 +241,8 @@ next_own(CScanState *node)
 {
 	CScanPortion portion;
 
-	if (!(node->parallel ? cscan_parallel_take(node, &portion) : take_alone(node, &portion)))
+	if (!(node->parallel ? cscan_parallel_take(node, &portion) : take_alone(node, &portion)) &&
+		!(node->kind == CSCAN_COLUMNS && cscan_groups_take_own(node, &portion)))
 		return node->parallel && cscan_parallel_help(node);
 	cscan_chunks_set(node, &portion, CSCAN_SELF_READ);
 	if (node->parallel)
@@ -284,6 +287,14 @@ cscan_chunks_next(CScanState *node)
 		cscan_blocks_register_rest(node);
 		return cscan_chunks_next(node);
 	}
+	if (how == CSCAN_FINISHED && node->kind == CSCAN_COLUMNS)
+	{
+		/* What is announced has been handed out; its own groups follow. */
+		node->nranges = 0;
+		if (!node->leader && !node->rescanned)
+			cscan_blocks_leave(node);
+		return next_own(node);
+	}
 	if (how == CSCAN_FINISHED)
 	{
 		node->helping = node->parallel && cscan_parallel_help(node);
@@ -298,6 +309,8 @@ cscan_chunks_next(CScanState *node)
 			cscan_blocks_leave(node);
 		return false;
 	}
+	if (node->kind == CSCAN_COLUMNS)
+		cscan_groups_locate(node, &portion);
 	cscan_chunks_set(node, &portion, how);
 	if (node->parallel)
 		cscan_parallel_count(node);

@@ -5,62 +5,31 @@
  *		heap where these do not count.
  *
  *		begin			open the index
- *		begin_pass		what the conditions are compared with
+ *		begin_pass		the first row of a pass is wanted
  *		next_row		the next row, in the node's slot
  *		reset			give back what is left of a pass: a page, a group's runs
  *		end				close the index
  *
- * The chunks come from chunks.c, as ranges of the heap's blocks.  A row group
- * in such a range is read in two steps: rows from its column runs
+ * The chunks come from chunks.c, as ranges of the heap's blocks; groups.c says
+ * which are announced.  A row group in such a range is read in two steps: rows from its column runs
  * (store/reader.c), then the blocks that are left, by the heap's page loop.
  * The slot has the heap's columns, of which only those are set that the plan
- * needs.
- *
- * Invariant: only a snapshot and a transaction for which all-visible means
- * visible read from runs.  Others read all blocks from the heap.
- *
+ * needs. *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "access/genam.h"
 #include "access/tableam.h"
-#include "access/xact.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
-#include "utils/datum.h"
-#include "utils/lsyscache.h"
 
-#include "exec/exec.h"
+#include "exec/columns.h"
 #include "exec/heap_page.h"
 #include "fault.h"
 
 /* Blocks ahead of which the system is told */
 #define ADVISE_AHEAD	128
-
-struct CScanColumns
-{
-	Relation	index;
-	CScanReader *reader;
-	int			ncolumns;		/* that the plan needs */
-	int		   *columns;		/* their numbers in the index */
-	int		   *attributes;		/* their places in the slot */
-	int			last_attribute; /* the largest of their attribute numbers */
-	TupleTableSlot *heap_slot;	/* of rows from the heap */
-	List	   *zones;			/* CScanZone */
-	List	   *zone_exprs;		/* ExprState of each zone's expr, or NULL */
-
-	/* The rows of a vector that are being handed out */
-	uint32		row;
-	uint32		end_row;
-
-	/* The blocks that are read from the heap, behind the rows from runs */
-	BlockNumber first;			/* of the group's blocks in the chunk */
-	BlockNumber block;
-	BlockNumber end_block;
-	BlockNumber advised;		/* blocks before this one need no advice */
-};
 
 Oid
 cscan_columns_index(const CustomScan *plan)
@@ -104,21 +73,6 @@ find_columns(CScanColumns *c, const CustomScan *plan)
 	}
 }
 
-/*
- * Must all rows come from the heap?  What is all-visible is visible to an MVCC
- * snapshot only.  A serializable transaction must lock what it reads, or miss
- * a conflict.  COPY FREEZE of this transaction marks pages as all-visible
- * before the index knows of their rows.
- */
-static bool
-must_read_heap(const CScanState *node)
-{
-	Relation	heap = node->css.ss.ss_currentRelation;
-
-	return !IsMVCCSnapshot(node->css.ss.ps.state->es_snapshot) || IsolationIsSerializable() ||
-		cscan_is_new_in_transaction(heap) || cscan_snapshots_may_be_too_old();
-}
-
 void
 cscan_columns_begin(CScanState *node, EState *estate)
 {
@@ -144,6 +98,7 @@ cscan_columns_begin(CScanState *node, EState *estate)
 	memset(slot->tts_values, 0, slot->tts_tupleDescriptor->natts * sizeof(Datum));
 	node->columns = c;
 	node->group_blocks = c->reader->group_blocks;
+	cscan_groups_init(node);
 }
 
 void
@@ -165,41 +120,14 @@ cscan_columns_reset(CScanState *node)
 	cscan_reader_reset(c->reader);
 }
 
-/* Before the first row of a pass, compute what columns are compared with. */
 void
 cscan_columns_begin_pass(CScanState *node)
 {
-	CScanColumns *c = node->columns;
-	ExprContext *context = node->css.ss.ps.ps_ExprContext;
-	ListCell   *zone_cell;
-	ListCell   *expr_cell;
-
 	cscan_columns_reset(node);
-	c->reader->from_heap = must_read_heap(node);
-	pgstat_count_index_scan(c->index);
-	forboth(zone_cell, c->zones, expr_cell, c->zone_exprs)
-	{
-		CScanZone  *zone = lfirst(zone_cell);
-		ExprState  *expr = lfirst(expr_cell);
-		MemoryContext caller;
-
-		if (expr == NULL)
-			continue;
-		/* The values live as long as the pass. */
-		zone->value = ExecEvalExprSwitchContext(expr, context, &zone->isnull);
-		caller = MemoryContextSwitchTo(node->context);
-		if (!zone->isnull)
-		{
-			int16		typlen;
-			bool		typbyval;
-
-			get_typlenbyval(exprType((Node *) zone->expr), &typlen, &typbyval);
-			zone->value = datumCopy(zone->value, typbyval, typlen);
-		}
-		zone->known = true;
-		MemoryContextSwitchTo(caller);
-	}
-	ResetExprContext(context);
+	if (!node->columns->prepared)
+		cscan_groups_prepare(node);
+	node->columns->prepared = false;
+	pgstat_count_index_scan(node->columns->index);
 }
 
 /* Hand out a row of a vector. */
@@ -259,7 +187,9 @@ begin_group(CScanState *node)
 		else
 		{
 			cscan_reader_read(r);
-			if (end < node->end_block && !r->from_heap)
+			if (node->reg)
+				cscan_registry_progress(node->reg);
+			if (!r->from_heap && (end < node->end_block || cscan_groups_coming(node, &end)))
 				cscan_reader_prefetch(r, end);
 		}
 	}
@@ -315,6 +245,8 @@ next_rows(CScanState *node)
 		if (cscan_reader_next(c->reader, &c->row, &c->end_row))
 		{
 			pgstat_count_index_tuples(c->index, c->end_row - c->row);
+			if (node->reg)
+				cscan_registry_progress(node->reg);
 			return true;
 		}
 		if (next_heap_block(c, &block))
@@ -323,7 +255,7 @@ next_rows(CScanState *node)
 
 			cscan_heap_get_page(heap, block, NULL);
 			cscan_heap_page_count(node, before);
-			CSCAN_FAULT(CSCAN_FAULT_PAGE);
+			cscan_heap_page_taken(node);
 			heap->rs_cindex = 0;
 			if (heap->rs_ntuples > 0)
 				return true;

@@ -13,6 +13,7 @@
  *		chunks.c		which chunk is next
  *		parallel.c		what the processes of a parallel scan share
  *		blocks.c		which blocks are to be read, and the registration for them
+ *		groups.c		which row groups are announced, and which are not
  *		read_ahead.c	the coming pages of a chunk that the scan reads itself
  *		bitmap.c		the pages and tuples of a bitmap
  *		tid_range.c		ranges of TIDs
@@ -66,7 +67,7 @@ typedef enum CScanPrivate
 /* What the processes of a parallel scan share, see parallel.c. */
 typedef struct CScanParallel CScanParallel;
 
-/* What a scan over row groups has, see columns.c. */
+/* What a scan over row groups has, see columns.h. */
 typedef struct CScanColumns CScanColumns;
 
 /* The chunks that a scan may go back to, see scroll.c. */
@@ -207,6 +208,21 @@ extern void cscan_columns_reset(CScanState *node);
 extern void cscan_columns_begin_pass(CScanState *node);
 extern TupleTableSlot *cscan_columns_next_row(CScanState *node);
 extern void cscan_columns_end(CScanState *node);
+
+/* groups.c */
+extern void cscan_groups_init(CScanState *node);
+extern void cscan_groups_prepare(CScanState *node);
+extern void cscan_groups_forget(CScanState *node);
+extern bool cscan_groups_find(CScanState *node, CScanTarget *target);
+extern void cscan_groups_settle(CScanState *node, const CScanTarget *target);
+extern void cscan_groups_target(CScanState *node, CScanTarget *target);
+extern bool cscan_groups_locked_index(const CScanState *node);
+extern void cscan_groups_locate(const CScanState *node, CScanPortion *portion);
+extern bool cscan_groups_take_own(CScanState *node, CScanPortion *portion);
+extern bool cscan_groups_coming(const CScanState *node, BlockNumber *block);
+extern const CScanStripes *cscan_groups_stripes(const CScanState *node);
+extern dsa_pointer cscan_groups_share(CScanState *node, dsa_area *area, uint32 *nown, pg_atomic_uint32 *next);
+extern void cscan_groups_learn(CScanState *node, uint32 *own, uint32 nown, pg_atomic_uint32 *next);
 
 /* family.c */
 extern void cscan_family_init(const CustomExecMethods *methods);

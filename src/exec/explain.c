@@ -153,12 +153,9 @@ cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 			((uint64 *) &all)[k] += counted[k];
 	}
 	if (node->kind == CSCAN_COLUMNS)
-	{
 		show_groups(&all, es);
-		return;
-	}
 	ExplainPropertyText("CScan Policy", cscan_policies[node->policy]->name, es);
-	if (node->kind != CSCAN_WHOLE)
+	if (node->kind == CSCAN_BITMAP || node->kind == CSCAN_TID_RANGE)
 		ExplainPropertyUInteger("CScan Pages", NULL, all.pages, es);
 	if (node->kind == CSCAN_BITMAP)
 		ExplainPropertyUInteger("CScan Pages Lossy", NULL, all.lossy, es);

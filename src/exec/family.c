@@ -395,7 +395,7 @@ join(CScanFamily *family)
 	}
 	qsort(family->by_relid, n, sizeof(CScanState *), compare_relids);
 	family->nannounced = n;
-	family->reg = cscan_registry_join(ticket);
+	family->reg = cscan_registry_join(ticket, NULL);
 	family->active = family->turns = true;
 	family->helping = false;
 	set_by_family(family, true);

@@ -59,6 +59,8 @@ struct CScanParallel
 	CScanRange	span;
 	CScanSpace	chunks;			/* if it is divided, not registered */
 	dsa_pointer pages;			/* the CScanPages of a bitmap-driven scan */
+	dsa_pointer own;			/* row groups that are not announced */
+	uint32		nown;
 	int			nworkers;
 	uint32		nchunks;		/* size of the map of claims */
 	uint32		bit_blocks;		/* blocks of a bit */
@@ -69,6 +71,7 @@ struct CScanParallel
 	 */
 	pg_atomic_uint32 head_taken;
 	pg_atomic_uint32 next_chunk;	/* if it is divided, not registered */
+	pg_atomic_uint32 next_own;	/* the first of "own" that is not taken */
 
 	/* Written by each worker for itself; read when the workers have ended. */
 	CScanCounts counts[FLEXIBLE_ARRAY_MEMBER];
@@ -145,6 +148,7 @@ cscan_parallel_begin_leader(CScanState *node, CScanParallel *p, int nworkers)
 	p->nchunks = chunks_to_claim(node);
 	pg_atomic_init_u32(&p->head_taken, 0);
 	pg_atomic_init_u32(&p->next_chunk, 0);
+	pg_atomic_init_u32(&p->next_own, 0);
 	for (uint32 i = 0; i < p->nchunks / 32; i++)
 		pg_atomic_init_u32(&claims(p)[i], 0);
 	for (int i = 0; i <= nworkers; i++)
@@ -171,8 +175,8 @@ cscan_parallel_begin_again(CScanState *node)
 }
 
 /*
- * Copy the leader's pages to where workers see them.  Without DSM there are no
- * workers.
+ * Copy the leader's pages, or row groups, to where workers see them.  Without
+ * DSM there are no workers.
  */
 static void
 share_pages(CScanState *node, CScanParallel *p)
@@ -189,6 +193,9 @@ share_pages(CScanState *node, CScanParallel *p)
 		p->pages = dsa_allocate_extended(area, node->pages->size, DSA_ALLOC_HUGE);
 		memcpy(dsa_get_address(area, p->pages), node->pages, node->pages->size);
 	}
+	if (DsaPointerIsValid(p->own))
+		dsa_free(area, p->own);
+	p->own = node->columns ? cscan_groups_share(node, area, &p->nown, &p->next_own) : InvalidDsaPointer;
 }
 
 /*
@@ -216,8 +223,8 @@ cscan_parallel_publish(CScanState *node, const CScanRegistration *family)
 
 	/* If it is not registered it is divided into chunks. */
 	cscan_space_begin(&p->chunks,
-					  cscan_space_chunk_blocks_for(node->kind == CSCAN_COLUMNS ? node->group_blocks :
-												   cscan_shared->preferred_chunk_blocks, node->nblocks));
+					  cscan_space_chunk_blocks_for(cscan_shared->preferred_chunk_blocks, node->nblocks));
+	pg_atomic_write_u32(&p->next_own, 0);
 	pg_atomic_write_u32(&p->head_taken, p->head == 0);
 	pg_atomic_write_u32(&p->next_chunk, cscan_space_chunk_of(&p->chunks, Max(p->head, p->span.first)));
 }
@@ -236,6 +243,9 @@ cscan_parallel_learn(CScanState *node)
 	node->span = p->span;
 	if (DsaPointerIsValid(p->pages))
 		node->pages = dsa_get_address(node->css.ss.ps.state->es_query_dsa, p->pages);
+	if (node->columns)
+		cscan_groups_learn(node, !DsaPointerIsValid(p->own) ? NULL :
+						   dsa_get_address(node->css.ss.ps.state->es_query_dsa, p->own), p->nown, &p->next_own);
 	return p->by_family;
 }
 
@@ -284,7 +294,7 @@ cscan_parallel_take_head(CScanState *node)
 	{
 		node->begun = true;
 		if (!node->leader && p->registered)
-			node->reg = cscan_registry_join(&p->ticket);
+			node->reg = cscan_registry_join(&p->ticket, node->columns ? cscan_groups_stripes(node) : NULL);
 	}
 	return pg_atomic_read_u32(&p->head_taken) == 0 &&
 		pg_atomic_exchange_u32(&p->head_taken, 1) == 0;
@@ -300,7 +310,15 @@ cscan_parallel_take(CScanState *node, CScanPortion *portion)
 	CScanParallel *p = node->parallel;
 
 	if (p->registered)
-		return !node->leader && cscan_registry_take(&p->ticket, portion);
+	{
+		if (node->leader || !cscan_registry_take(&p->ticket, portion))
+			return false;
+		if (node->kind == CSCAN_COLUMNS)
+			cscan_groups_locate(node, portion);
+		return true;
+	}
+	if (node->kind == CSCAN_COLUMNS)
+		return false;
 	portion->chunk = pg_atomic_fetch_add_u32(&p->next_chunk, 1);
 	if (p->span.end <= p->head ||
 		portion->chunk >= cscan_space_chunks_for(p->chunks.chunk_blocks, p->span.end))

@@ -35,6 +35,7 @@
 #include "cscan.h"
 #include "exec/exec.h"
 #include "planner/planner.h"
+#include "shared/sharing.h"
 
 /* Groups that are looked at, and blocks of each whose visibility is */
 #define SAMPLED_GROUPS	32
@@ -285,19 +286,20 @@ set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 {
 	double		rows = rel->tuples * (extent->run_blocks + extent->heap_blocks) / Max(rel->pages, 1);
 	double		divisor = 1.0;
+	double		page_cost = cscan_page_cost;
 	Cost		random_cost;
 	Cost		seq_cost;
+	Cost		looking_cost;
 	Cost		io;
 	Cost		cpu;
 
-	/*
-	 * A group's runs are where another one's are not.  No other scan reads
-	 * them for this one, so they cost less only if a setting says so.
-	 */
+	/* Scans of an index of columns go by its name. */
 	get_tablespace_page_costs(info->reltablespace, &random_cost, &seq_cost);
-	io = extent->run_pages * seq_cost * (cscan_page_cost == CSCAN_AUTO ? 1.0 : cscan_page_cost) +
-		extent->groups * random_cost +
-		cost_of_looking(rel, extent->all_groups, seq_cost);
+	if (page_cost == CSCAN_AUTO)
+		page_cost = cscan_sharing_page_cost(MyDatabaseId, info->indexoid);
+	io = extent->run_pages * seq_cost * page_cost +
+		extent->groups * random_cost;
+	looking_cost = seq_cost;
 
 	/* The heap's blocks are strewn over the table, as for a bitmap heap scan. */
 	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
@@ -312,7 +314,9 @@ set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 			divisor += Max(0.0, 1.0 - 0.3 * path->parallel_workers);
 		path->rows = clamp_row_est(path->rows / divisor);
 	}
-	path->startup_cost = rel->baserestrictcost.startup + path->pathtarget->cost.startup;
+	/* All row groups are looked at before the first row. */
+	path->startup_cost = rel->baserestrictcost.startup + path->pathtarget->cost.startup +
+		cost_of_looking(rel, extent->all_groups, looking_cost);
 	path->total_cost = path->startup_cost + io + cpu / divisor + path->pathtarget->cost.per_tuple * path->rows;
 }
 

@@ -120,13 +120,17 @@ change_reach(void)
 typedef struct CScanSample
 {
 	RelFileLocator locator;
+	uint32		group;			/* of a scan with stripes; all else is for the
+								 * others */
 	uint32		nblocks;
 	uint32		blocks[RESIDENT_SAMPLE];
 } CScanSample;
 
 static bool
-is_in_memory(const CScanSample *sample)
+is_in_memory(const CScanRegistration *reg, const CScanSample *sample)
 {
+	if (reg->stripes)
+		return reg->stripes->in_memory(reg->stripes->arg, sample->group);
 	for (uint32 i = 0; i < sample->nblocks; i++)
 	{
 		if (!cscan_in_buffers(sample->locator, sample->blocks[i]))
@@ -162,11 +166,12 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 	for (uint32 i = 0; i < n; i++)
 	{
 		samples[i].locator = cscan_tables[cscan_pool.space_of[candidates[i]]].locator;
-		samples[i].nblocks = cscan_pool_sample(&cscan_pool, scan, candidates[i], samples[i].blocks,
-											   RESIDENT_SAMPLE);
+		samples[i].group = candidates[i] - cscan_pool_space_of(&cscan_pool, candidates[i])->first_chunk;
+		samples[i].nblocks = reg->stripes ? 0 :
+			cscan_pool_sample(&cscan_pool, scan, candidates[i], samples[i].blocks, RESIDENT_SAMPLE);
 	}
 	cscan_unlock();
-	while (nwarm < n && is_in_memory(&samples[nwarm]))
+	while (nwarm < n && is_in_memory(reg, &samples[nwarm]))
 		nwarm++;
 	cscan_lock();
 	*now = cscan_now();

@@ -45,9 +45,19 @@ worth_sharing(const CScanTarget *targets, int ntargets)
 	{
 		for (uint32 r = 0; r < targets[i].nranges; r++)
 			wanted += targets[i].ranges[r].end - targets[i].ranges[r].first;
-		chunk_blocks = Min(chunk_blocks, cscan_tables_chunk_blocks(targets[i].nblocks));
+		chunk_blocks = Min(chunk_blocks,
+						   targets[i].stripes ? 1 : cscan_tables_chunk_blocks(targets[i].nblocks));
 	}
 	return wanted > chunk_blocks;
+}
+
+/* Is a block, or what is wanted of a row group? */
+static bool
+is_in_memory(const CScanTarget *target, uint32 number)
+{
+	if (target->stripes)
+		return target->stripes->in_memory(target->stripes->arg, number);
+	return cscan_in_buffers(cscan_relation_locator(target->rel), number);
 }
 
 /*
@@ -57,11 +67,10 @@ worth_sharing(const CScanTarget *targets, int ntargets)
 static bool
 seems_warm(const CScanTarget *targets, int ntargets)
 {
-	const CScanTarget *first = &targets[0];
 	const CScanTarget *last = &targets[ntargets - 1];
 
-	return cscan_in_buffers(cscan_relation_locator(first->rel), first->ranges[0].first) &&
-		cscan_in_buffers(cscan_relation_locator(last->rel), last->ranges[last->nranges - 1].end - 1);
+	return is_in_memory(&targets[0], targets[0].ranges[0].first) &&
+		is_in_memory(last, last->ranges[last->nranges - 1].end - 1);
 }
 
 /*
@@ -146,6 +155,27 @@ may_be_joinable(void)
 }
 
 /*
+ * Announce what a scan wants of an index of columns, by the layout that the
+ * index has.  Call with the lock held.
+ */
+static void
+announce_stripes(int scan, int table, const CScanTarget *target)
+{
+	const CScanLayout *layout = cscan_table_layout(&cscan_tables[table]);
+	uint32		chunk_blocks = cscan_pool.spaces[table].chunk_blocks;
+	CScanRange	stripes[CSCAN_LAYOUT_COLUMNS];
+	uint32		nstripes = cscan_layout_stripes(layout, target->stripes->columns, target->stripes->ncolumns, stripes);
+
+	for (uint32 r = 0; r < target->nranges; r++)
+	{
+		target->room[r].first = target->ranges[r].first * chunk_blocks;
+		target->room[r].end = target->ranges[r].end * chunk_blocks;
+	}
+	cscan_pool_announce(&cscan_pool, scan, table, target->nblocks * chunk_blocks, target->room, target->nranges);
+	cscan_pool_announce_stripes(&cscan_pool, scan, table, stripes, nstripes);
+}
+
+/*
  * Announce these tables.  False if one finds no room, or has chunks larger
  * than the budget.  Call with the lock held, which may be released in between.
  */
@@ -164,11 +194,17 @@ announce(int scan, CScanTarget *targets, int ntargets)
 			cscan_unlock();
 			cscan_lock();
 		}
-		table = cscan_tables_have(targets[i].rel, targets[i].nblocks);
+		if (targets[i].stripes)
+			table = cscan_tables_have_groups(targets[i].rel, targets[i].nblocks, &targets[i].stripes->layout);
+		else
+			table = cscan_tables_have(targets[i].rel, targets[i].nblocks);
 		if (table == CSCAN_NONE)
 			return false;
-		cscan_pool_announce(&cscan_pool, scan, table, targets[i].nblocks,
-							targets[i].ranges, targets[i].nranges);
+		if (targets[i].stripes)
+			announce_stripes(scan, table, &targets[i]);
+		else
+			cscan_pool_announce(&cscan_pool, scan, table, targets[i].nblocks,
+								targets[i].ranges, targets[i].nranges);
 		targets[i].nchunks = cscan_pool_count_wanted(&cscan_pool, scan, table);
 		targets[i].chunk_blocks = cscan_pool.spaces[table].chunk_blocks;
 		*chunk_cost = Max(*chunk_cost, cscan_pool.spaces[table].chunk_blocks);
@@ -232,7 +268,6 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	Latch	   *latch;
 	int			scan;
 	bool		warm;
-	bool		release = false;
 
 	if (!cscan_preloaded || cscan_pool.state->budget == 0 || !cscan_shared_abm_expected() ||
 		ntargets == 0 || !worth_sharing(targets, ntargets))
@@ -240,8 +275,8 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 
 	/* Everything that can fail comes before the shared state is touched. */
 	CSCAN_FAULT(CSCAN_FAULT_REGISTER);
-	reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
 	warm = seems_warm(targets, ntargets);
+	reg = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRegistration));
 
 	cscan_lock();
 	scan = CSCAN_NONE;
@@ -255,14 +290,17 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 		introduce(scan, relid, joinable);
 		if (!announce(scan, targets, ntargets))
 		{
-			release = remove_scan(scan);
-			cscan_shared->tables_changed |= release;
+			cscan_shared->tables_changed |= remove_scan(scan);
 			scan = CSCAN_NONE;
 		}
 	}
 	if (scan == CSCAN_NONE)
 	{
-		latch = release ? cscan_registration_abm_to_wake() : NULL;
+		/*
+		 * The ABM finds out who is stalled.  It may be asleep, since it is
+		 * not told of warm scans.
+		 */
+		latch = cscan_registration_abm_to_wake();
 		cscan_unlock();
 		pfree(reg);
 		cscan_registration_wake(latch);
@@ -275,6 +313,7 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
 	reg->joinable = joinable;
+	reg->stripes = targets[0].stripes;
 	reg->ticket.scan = scan;
 	reg->ticket.scan_serial = cscan_scans[scan].serial;
 	dlist_push_head(&cscan_registrations, &reg->node);
@@ -378,7 +417,7 @@ cscan_registry_ticket(const CScanRegistration *reg)
 }
 
 CScanRegistration *
-cscan_registry_join(const CScanTicket *ticket)
+cscan_registry_join(const CScanTicket *ticket, const CScanStripes *stripes)
 {
 	CScanRegistration *reg;
 	Latch	   *latch;
@@ -388,6 +427,7 @@ cscan_registry_join(const CScanTicket *ticket)
 	reg->ticket = *ticket;
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
+	reg->stripes = stripes;
 
 	cscan_lock();
 	if (cscan_scans[ticket->scan].serial == ticket->scan_serial)

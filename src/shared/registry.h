@@ -28,9 +28,24 @@ typedef struct CScanTicket
 } CScanTicket;
 
 /*
+ * What a scan wants of each row group of an index of columns.  It lives as long
+ * as the registration.
+ */
+typedef struct CScanStripes
+{
+	CScanLayout layout;			/* for an index that has none yet */
+	int			ncolumns;
+	int			columns[CSCAN_LAYOUT_COLUMNS];	/* in order */
+	bool		(*in_memory) (void *arg, uint32 group); /* are they all in
+														 * shared buffers? */
+	void	   *arg;
+} CScanStripes;
+
+/*
  * What a scan is to read of one table: these ranges of its first nblocks
- * blocks, in order, none of which touches the next.  Only the views use
- * read_before, the number of blocks read before.
+ * blocks, in order, none of which touches the next.  With stripes it is an
+ * index of columns, and both are row groups.  Only the views use read_before,
+ * the number of blocks read before.
  */
 typedef struct CScanTarget
 {
@@ -39,6 +54,9 @@ typedef struct CScanTarget
 	const CScanRange *ranges;
 	uint32		nranges;
 	uint32		read_before;
+	const CScanStripes *stripes;	/* or NULL */
+	CScanRange *room;			/* with stripes: room for nranges, used by
+								 * registration */
 	uint32		nchunks;		/* set by registration: chunks wanted */
 	uint32		chunk_blocks;	/* set by registration: blocks in a chunk */
 } CScanTarget;
@@ -47,10 +65,12 @@ typedef struct CScanTarget
 typedef struct CScanPortion
 {
 	Oid			relid;			/* its table */
-	uint32		chunk;			/* its number in the table */
+	uint32		chunk;			/* its number in the table; of an index, that
+								 * of the row group */
 	uint32		number;			/* its number among all chunks, while
 								 * registered */
-	CScanRange	blocks;			/* its blocks; the table may end before */
+	CScanRange	blocks;			/* its blocks; the table may end before; of no
+								 * use with stripes */
 } CScanPortion;
 
 /* How a chunk came to the scan. */
@@ -93,11 +113,12 @@ extern void cscan_registry_take_back(CScanRegistration *reg, Oid relid);
 extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
 
 /*
- * Join another process's scan.  NULL if there is no room, or if its owner has
- * left.  A process that could not join still takes chunks, as long as there
- * are any, and reads them itself.
+ * Join another process's scan, with this process's idea of its stripes, if it
+ * has some.  NULL if there is no room, or if its owner has left.  A process
+ * that could not join still takes chunks, as long as there are any, and reads
+ * them itself.
  */
-extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket);
+extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket, const CScanStripes *stripes);
 extern bool cscan_registry_take(const CScanTicket *ticket, CScanPortion *portion);
 
 /*

@@ -8,8 +8,9 @@
  *
  *		CScanShared				the ABM's life signs
  *		CScanSharedScan[]		a scan: whose it is, how it is woken
- *		CScanSharedTable[]		a table: what it is, how far its lock is; its
- *								number is that of its space in the pool
+ *		CScanSharedTable[]		a table, or an index of columns: what it is, how
+ *								far its lock is; its number is that of its space
+ *								in the pool
  *		a hash table			from a table to that number (tables.c)
  *		CScanTraceRing			records on their way into a trace
  *		CScanSharing[]			what the scans of a table share (sharing.c)
@@ -49,6 +50,7 @@
 
 #include "cscan.h"
 #include "policy/balance.h"
+#include "policy/layout.h"
 #include "shared/trace_ring.h"
 
 /*
@@ -126,6 +128,8 @@ typedef struct CScanSharedTable
 	Oid			relid;
 	RelFileLocator locator;
 	bool		permanent;
+	int			layout;			/* of an index of columns: its layout; else
+								 * CSCAN_NONE */
 
 	/* Changed under the lock. */
 	CScanLockState lock_state;
@@ -134,6 +138,15 @@ typedef struct CScanSharedTable
 	uint64		chunks_loaded;
 	uint64		blocks_read;
 } CScanSharedTable;
+
+/* Indexes of columns that are scanned at one time; others are not scheduled. */
+#define CSCAN_MAX_LAYOUTS	256
+
+typedef struct CScanSharedLayout
+{
+	bool		used;			/* under the lock */
+	CScanLayout layout;			/* stays as it is while an index has it */
+} CScanSharedLayout;
 
 /* Counters of one policy since the last reset. */
 typedef struct CScanStats
@@ -257,6 +270,8 @@ typedef struct CScanShared
 	double		others_taken;
 	double		scans_lost;
 
+	CScanSharedLayout layouts[CSCAN_MAX_LAYOUTS];
+
 	CScanUpkeep upkeep;
 	CScanBuilt	built;
 
@@ -331,14 +346,24 @@ extern bool cscan_lock_at_once;
 /*
  * The tables that are scanned (tables.c); call all of them with the lock held.
  * "Have" returns the table's entry, found or new, with room for so many
- * blocks, or CSCAN_NONE if that is not possible.  "Drop" forgets an entry that
- * nothing is held of and no scan reads.  "Hide" makes an entry impossible to
- * find.  "Chunk blocks" says what a chunk of a new table would have.
+ * blocks, or CSCAN_NONE if that is not possible.  "Have groups" is the same for
+ * an index of columns; a new entry gets a copy of the layout.  "Drop" forgets
+ * an entry that nothing is held of and no scan reads.  "Hide" makes an entry
+ * impossible to find.  "Chunk blocks" says what a chunk of a new table would
+ * have.
  */
 extern int	cscan_tables_have(Relation rel, BlockNumber nblocks);
+extern int	cscan_tables_have_groups(Relation index, uint32 ngroups, const CScanLayout *layout);
 extern uint32 cscan_tables_chunk_blocks(BlockNumber nblocks);
 extern void cscan_tables_hide(int table);
 extern void cscan_tables_drop(int table);
+
+/* An index's layout; NULL: it is a table.  It stays while the entry does. */
+static inline const CScanLayout *
+cscan_table_layout(const CScanSharedTable *table)
+{
+	return table->layout == CSCAN_NONE ? NULL : &cscan_shared->layouts[table->layout].layout;
+}
 
 /* Is a block in shared buffers just now?  This pins nothing. */
 extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);

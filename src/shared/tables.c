@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tables.c
- *		The tables that are scanned.  Each has an entry here, and a space of the
- *		same number in the pool.
+ *		The tables and indexes of columns that are scanned.  Each has an entry
+ *		here, and a space of the same number in the pool.
  *
  * A hash table finds a table by its name and its storage.  An entry that the
  * ABM is letting go of is hidden: a scan that comes meanwhile makes another
@@ -79,6 +79,22 @@ cscan_tables_chunk_blocks(BlockNumber nblocks)
 }
 
 /*
+ * Add a space for so many row groups.  The layout says how large they are.
+ */
+static int
+add_striped_space(uint32 ngroups, const CScanLayout *layout, uint32 device)
+{
+	int			table;
+
+	if (ngroups > CSCAN_MAX_CHUNKS)
+		return CSCAN_NONE;
+	table = cscan_pool_add_space(&cscan_pool, cscan_layout_blocks(layout), nchunks_for(1, ngroups), device);
+	if (table != CSCAN_NONE)
+		cscan_pool_set_striped(&cscan_pool, table);
+	return table;
+}
+
+/*
  * Add a space for the table.  If so many numbers are not free, its chunks
  * become larger, as far as the pool allows.
  */
@@ -110,13 +126,76 @@ key_of(Oid relid, RelFileLocator locator)
 	return key;
 }
 
+/* Take a layout that is free; CSCAN_NONE if there is none. */
+static int
+take_layout(const CScanLayout *layout)
+{
+	for (int i = 0; i < CSCAN_MAX_LAYOUTS; i++)
+	{
+		if (cscan_shared->layouts[i].used)
+			continue;
+		cscan_shared->layouts[i].used = true;
+		cscan_shared->layouts[i].layout = *layout;
+		return i;
+	}
+	return CSCAN_NONE;
+}
+
+static void
+give_back_layout(int layout)
+{
+	if (layout != CSCAN_NONE)
+		cscan_shared->layouts[layout].used = false;
+}
+
+/*
+ * Make an entry for an index with this layout, or for a table if it is NULL.
+ * "size" is in row groups, or in blocks.
+ */
+static int
+make_entry(Relation rel, CScanTableKey key, CScanTableEntry *entry, uint32 size, const CScanLayout *proposed)
+{
+	uint32		device = device_of(cscan_locator_tablespace(key.locator));
+	CScanSharedTable *t;
+	int			layout = CSCAN_NONE;
+	int			table;
+
+	if (proposed != NULL && (layout = take_layout(proposed)) == CSCAN_NONE)
+		return CSCAN_NONE;
+	table = proposed ? add_striped_space(size, proposed, device) : add_space(size, device);
+	if (table != CSCAN_NONE && entry == NULL)
+	{
+		entry = hash_search(table_hash, &key, HASH_ENTER_NULL, NULL);
+		if (entry == NULL)
+		{
+			cscan_pool_remove_space(&cscan_pool, table);
+			table = CSCAN_NONE;
+		}
+	}
+	if (table == CSCAN_NONE)
+	{
+		give_back_layout(layout);
+		return CSCAN_NONE;
+	}
+	entry->table = table;
+
+	t = &cscan_tables[table];
+	memset(t, 0, sizeof(*t));
+	t->dbid = MyDatabaseId;
+	t->relid = RelationGetRelid(rel);
+	t->locator = key.locator;
+	t->permanent = rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
+	t->layout = layout;
+	t->lock_state = CSCAN_TABLE_WANTED;
+	cscan_shared->tables_changed = true;
+	return table;
+}
+
 int
 cscan_tables_have(Relation rel, BlockNumber nblocks)
 {
 	CScanTableKey key = key_of(RelationGetRelid(rel), cscan_relation_locator(rel));
 	CScanTableEntry *entry = hash_search(table_hash, &key, HASH_FIND, NULL);
-	CScanSharedTable *t;
-	int			table;
 
 	/* If its numbers are too few, give it more, or a space of its own. */
 	if (entry != NULL)
@@ -129,28 +208,20 @@ cscan_tables_have(Relation rel, BlockNumber nblocks)
 			 cscan_pool_extend_space(&cscan_pool, entry->table, nchunks)))
 			return entry->table;
 	}
+	return make_entry(rel, key, entry, nblocks, NULL);
+}
 
-	table = add_space(nblocks, device_of(cscan_locator_tablespace(key.locator)));
-	if (table == CSCAN_NONE)
-		return CSCAN_NONE;
-	if (entry == NULL)
-		entry = hash_search(table_hash, &key, HASH_ENTER_NULL, NULL);
-	if (entry == NULL)
-	{
-		cscan_pool_remove_space(&cscan_pool, table);
-		return CSCAN_NONE;
-	}
-	entry->table = table;
+int
+cscan_tables_have_groups(Relation index, uint32 ngroups, const CScanLayout *layout)
+{
+	CScanTableKey key = key_of(RelationGetRelid(index), cscan_relation_locator(index));
+	CScanTableEntry *entry = hash_search(table_hash, &key, HASH_FIND, NULL);
 
-	t = &cscan_tables[table];
-	memset(t, 0, sizeof(*t));
-	t->dbid = MyDatabaseId;
-	t->relid = RelationGetRelid(rel);
-	t->locator = key.locator;
-	t->permanent = rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
-	t->lock_state = CSCAN_TABLE_WANTED;
-	cscan_shared->tables_changed = true;
-	return table;
+	if (entry != NULL &&
+		(ngroups <= cscan_pool.spaces[entry->table].nchunks ||
+		 (ngroups <= CSCAN_MAX_CHUNKS && cscan_pool_extend_space(&cscan_pool, entry->table, ngroups))))
+		return entry->table;
+	return make_entry(index, key, entry, ngroups, layout);
 }
 
 void
@@ -168,6 +239,7 @@ cscan_tables_drop(int table)
 {
 	Assert(cscan_pool.spaces[table].nscans == 0);
 	cscan_tables_hide(table);
+	give_back_layout(cscan_tables[table].layout);
 	cscan_pool_remove_space(&cscan_pool, table);
 }
 

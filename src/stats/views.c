@@ -133,31 +133,36 @@ typedef struct CScanCopy
 {
 	CScanScan	scan;
 	CScanSharedScan shared;
-	CScanRange	ranges[CSCAN_MAX_RANGES];	/* of a scan of one table */
+	bool		has_ranges;		/* it is a scan of one table, not of an index */
+	CScanRange	ranges[CSCAN_MAX_RANGES];
 	uint32		nranges;
 } CScanCopy;
 
 /*
- * Get what a scan of one table reads of it; call with the lock held.  Returns
- * the number of ranges.  A scan without ranges reads the whole table.
+ * Get what a scan of one table reads of it; call with the lock held.  A scan
+ * without ranges reads the whole table.
  */
-static uint32
-copy_ranges(int scan, CScanRange *ranges)
+static void
+copy_ranges(int scan, CScanCopy *copy)
 {
 	const CScanScan *s = &cscan_pool.scans[scan];
 	int			table = cscan_pool_space_of_scan(&cscan_pool, scan, 0);
 
-	if (s->nspaces != 1 || !s->started)
-		return 0;
+	copy->nranges = 0;
+	copy->has_ranges = cscan_scans[scan].tables == 1 &&
+		(table == CSCAN_NONE || !cscan_pool.spaces[table].striped);
+	if (!copy->has_ranges || s->nspaces != 1 || !s->started)
+		return;
 	if (s->nranges == 0)
 	{
-		ranges[0].first = 0;
-		ranges[0].end = cscan_pool.spaces[table].extent;
-		return ranges[0].end > 0 && s->end_word > 0 ? 1 : 0;
+		copy->ranges[0].first = 0;
+		copy->ranges[0].end = cscan_pool.spaces[table].extent;
+		copy->nranges = copy->ranges[0].end > 0 && s->end_word > 0 ? 1 : 0;
+		return;
 	}
 	for (uint32 i = 0; i < s->nranges; i++)
-		ranges[i] = cscan_pool.ranges[(Size) scan * CSCAN_MAX_RANGES + i].blocks;
-	return s->nranges;
+		copy->ranges[i] = cscan_pool.ranges[(Size) scan * CSCAN_MAX_RANGES + i].blocks;
+	copy->nranges = s->nranges;
 }
 
 /*
@@ -180,7 +185,7 @@ copy_next(const CScanView *view, int from, CScanCopy *copy)
 		{
 			copy->scan = cscan_pool.scans[i];
 			copy->shared = cscan_scans[i];
-			copy->nranges = copy_ranges(i, copy->ranges);
+			copy_ranges(i, copy);
 		}
 		cscan_unlock();
 		if (i < end)
@@ -220,7 +225,7 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 												(int64) (cscan_now() - s->since));
 		else
 			row.nulls[8] = true;
-		if (shared->tables == 1)
+		if (copy->has_ranges)
 			row.values[9] = multirange_of(copy->ranges, copy->nranges);
 		else
 			row.nulls[9] = true;

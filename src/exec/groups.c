@@ -1,0 +1,414 @@
+/*-------------------------------------------------------------------------
+ *
+ * groups.c
+ *		Which row groups a CScan announces, which it reads without the ABM, and
+ *		which it need not read at all.
+ *
+ *		init			what the plan wants of each group
+ *		prepare			what the conditions are compared with in a pass
+ *		find			divide the groups of a pass
+ *		settle			whether the announced ones are registered
+ *		locate			the blocks of a group that the registry hands out
+ *		take_own		the next group of those that are left to the scan
+ *		coming			the group that follows in the scan's own order
+ *		share, learn	the same for parallel workers
+ *
+ * A group that is stored is announced by the index and the columns that the
+ * plan needs, whatever the scan finds in it later.  What the index does not
+ * have comes from the heap, page by page, when the group is read.  A group is
+ * skipped at once if its minima and maxima exclude all rows, and all of its
+ * blocks are in the runs.
+ *
+ * All other groups are the scan's own: those that are not stored, and those
+ * that only their heap blocks are left of.  They come last.  Without a
+ * registration all groups are its own.
+ *
+ * Invariant: a group is skipped after a look of the reader's (store/reader.c),
+ * or is taken exactly once.  Only a snapshot and a transaction for which
+ * all-visible means visible read from runs.  Others read all blocks from the
+ * heap.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/visibilitymap.h"
+#include "access/xact.h"
+#include "nodes/nodeFuncs.h"
+#include "port/atomics.h"
+#include "storage/lmgr.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+
+#include "exec/columns.h"
+
+/* Directory pages ahead of which the system is told */
+#define GROUPS_AHEAD	32
+
+/* Blocks of a group that are asked for in the visibility map, more or less */
+#define SAMPLED_BLOCKS	16
+
+/*
+ * Must all rows come from the heap?  What is all-visible is visible to an MVCC
+ * snapshot only.  A serializable transaction must lock what it reads, or miss
+ * a conflict.  COPY FREEZE of this transaction marks pages as all-visible
+ * before the index knows of their rows.
+ */
+static bool
+must_read_heap(const CScanState *node)
+{
+	Relation	heap = node->css.ss.ss_currentRelation;
+
+	return !IsMVCCSnapshot(node->css.ss.ps.state->es_snapshot) || IsolationIsSerializable() ||
+		cscan_is_new_in_transaction(heap) || cscan_snapshots_may_be_too_old();
+}
+
+/* Before the first look at a group, compute what columns are compared with. */
+void
+cscan_groups_prepare(CScanState *node)
+{
+	CScanColumns *c = node->columns;
+	ExprContext *context = node->css.ss.ps.ps_ExprContext;
+	ListCell   *zone_cell;
+	ListCell   *expr_cell;
+
+	c->reader->from_heap = must_read_heap(node);
+	forboth(zone_cell, c->zones, expr_cell, c->zone_exprs)
+	{
+		CScanZone  *zone = lfirst(zone_cell);
+		ExprState  *expr = lfirst(expr_cell);
+		MemoryContext caller;
+
+		if (expr == NULL)
+			continue;
+		/* The values live as long as the pass. */
+		zone->value = ExecEvalExprSwitchContext(expr, context, &zone->isnull);
+		caller = MemoryContextSwitchTo(node->context);
+		if (!zone->isnull)
+		{
+			int16		typlen;
+			bool		typbyval;
+
+			get_typlenbyval(exprType((Node *) zone->expr), &typlen, &typbyval);
+			zone->value = datumCopy(zone->value, typbyval, typlen);
+		}
+		zone->known = true;
+		MemoryContextSwitchTo(caller);
+	}
+	ResetExprContext(context);
+	c->prepared = true;
+}
+
+/* Are all pages of a group's runs that the scan needs in shared buffers, as far as their ends show? */
+static bool
+is_in_memory(void *arg, uint32 number)
+{
+	const CScanColumns *c = arg;
+	RelFileLocator locator = cscan_relation_locator(c->index);
+	CScanGroup	group;
+	bool		there = cscan_store_read_group(c->index, number, &group);
+
+	for (int i = 0; there && i < c->stripes.ncolumns; i++)
+	{
+		const CScanStoredRun *run = &group.runs[c->stripes.columns[i]];
+		BlockNumber first = group.serving.first + run->page;
+		uint32		npages = cscan_stored_run_pages(run);
+
+		there = npages == 0 ||
+			(cscan_in_buffers(locator, first) && cscan_in_buffers(locator, first + npages - 1));
+	}
+	cscan_store_free_group(&group);
+	return there;
+}
+
+void
+cscan_groups_init(CScanState *node)
+{
+	CScanColumns *c = node->columns;
+	int			rows_of_blocks = RelationGetNumberOfAttributes(c->index);
+
+	c->stripes.ncolumns = 0;
+	for (int column = 0; column <= rows_of_blocks; column++)
+	{
+		bool		wanted = column == rows_of_blocks;
+
+		for (int i = 0; i < c->ncolumns; i++)
+			wanted |= c->columns[i] == column;
+		if (wanted)
+			c->stripes.columns[c->stripes.ncolumns++] = column;
+	}
+	c->stripes.in_memory = is_in_memory;
+	c->stripes.arg = c;
+}
+
+/* What is to be read will be found anew. */
+void
+cscan_groups_forget(CScanState *node)
+{
+	node->columns->own = NULL;
+	node->columns->nown = node->columns->next_own = 0;
+	node->columns->next_shared = NULL;
+}
+
+const CScanStripes *
+cscan_groups_stripes(const CScanState *node)
+{
+	return &node->columns->stripes;
+}
+
+/* Has this transaction the index for itself, as one that it has made? */
+bool
+cscan_groups_locked_index(const CScanState *node)
+{
+	return CheckRelationLockedByMe(node->columns->index, AccessExclusiveLock, false);
+}
+
+static CScanRange
+blocks_of(const CScanState *node, uint32 group)
+{
+	CScanRange	blocks = {group * node->group_blocks, node->nblocks};
+
+	if (blocks.end - blocks.first > node->group_blocks)
+		blocks.end = blocks.first + node->group_blocks;
+	return blocks;
+}
+
+typedef enum CScanGroupPlan
+{
+	SKIP,
+	ANNOUNCE,
+	OWN
+} CScanGroupPlan;
+
+/*
+ * Is it worth reading a group's runs?  A few blocks that are not stale show
+ * whether some are all-visible.
+ */
+static bool
+has_fresh_block(CScanReader *r, const CScanGroup *group, CScanRange blocks)
+{
+	uint32		covered = group->serving.nrows == 0 ? 0 : Min(group->serving.covered, blocks.end - blocks.first);
+	uint32		step = covered / SAMPLED_BLOCKS + 1;
+	bool		found = false;
+	uint32		next = 0;
+
+	for (uint32 i = 0; i < covered && !found; i++)
+	{
+		if (i < next || cscan_has_bit(group->stale, i))
+			continue;
+		found = visibilitymap_get_status(r->heap, blocks.first + i, &r->vm_buffer) & VISIBILITYMAP_ALL_VISIBLE;
+		next = i + step;
+	}
+	return found;
+}
+
+static CScanGroupPlan
+plan_group(CScanState *node, uint32 number)
+{
+	CScanColumns *c = node->columns;
+	CScanReader *r = c->reader;
+	CScanRange	blocks = blocks_of(node, number);
+	CScanGroup	group;
+	uint64		counts[CSCAN_NSOURCES];
+	bool		stored = cscan_store_read_group(c->index, number, &group) && has_fresh_block(r, &group, blocks);
+	bool		matches = stored && cscan_zones_may_match(c->zones, r->heap, r->index, &group);
+
+	cscan_store_free_group(&group);
+	if (matches)
+		return ANNOUNCE;
+	if (!stored)
+		return OWN;
+
+	/* A look at another time may find another entry. */
+	memcpy(counts, r->counts, sizeof(counts));
+	if (cscan_reader_look(r, blocks.first, blocks.end) &&
+		r->counts[CSCAN_FROM_RUNS] - counts[CSCAN_FROM_RUNS] == blocks.end - blocks.first &&
+		!cscan_zones_may_match(c->zones, r->heap, r->index, &r->group))
+	{
+		node->counts.groups++;
+		node->counts.skipped++;
+		memcpy(node->counts.blocks, r->counts, sizeof(r->counts));
+		return SKIP;
+	}
+	memcpy(r->counts, counts, sizeof(counts));
+	return OWN;
+}
+
+/*
+ * Divide the groups of a pass.  "target" gets those that are to be announced.
+ * Returns whether they can be: there are some, in not too many ranges.
+ */
+bool
+cscan_groups_find(CScanState *node, CScanTarget *target)
+{
+	CScanColumns *c = node->columns;
+	uint32		ngroups = cscan_space_chunks_for(node->group_blocks, node->nblocks);
+	MemoryContext caller = MemoryContextSwitchTo(node->context);
+	CScanRange *ranges = palloc_extended((ngroups / 2 + 1) * sizeof(CScanRange), MCXT_ALLOC_HUGE);
+	uint32		nranges = 0;
+
+	cscan_groups_prepare(node);
+	c->own = palloc_extended((ngroups + 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	c->nown = c->next_own = 0;
+	for (uint32 g = 0; g < ngroups; g++)
+	{
+		CScanGroupPlan plan = c->reader->from_heap ? OWN : plan_group(node, g);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!c->reader->from_heap && g + GROUPS_AHEAD < ngroups)
+			cscan_store_prefetch_group(c->index, g + GROUPS_AHEAD);
+		if (plan == OWN)
+			c->own[c->nown++] = g;
+		else if (plan == ANNOUNCE && nranges > 0 && ranges[nranges - 1].end == g)
+			ranges[nranges - 1].end++;
+		else if (plan == ANNOUNCE)
+		{
+			ranges[nranges].first = g;
+			ranges[nranges++].end = g + 1;
+		}
+	}
+	cscan_reader_reset(c->reader);
+	if (BufferIsValid(c->reader->vm_buffer))
+		ReleaseBuffer(c->reader->vm_buffer);
+	c->reader->vm_buffer = InvalidBuffer;
+	memset(target, 0, sizeof(CScanTarget));
+	target->rel = c->index;
+	target->nblocks = ngroups;
+	target->ranges = ranges;
+	target->nranges = nranges;
+	target->stripes = &c->stripes;
+	target->room = palloc_extended((nranges + 1) * sizeof(CScanRange), MCXT_ALLOC_HUGE);
+	MemoryContextSwitchTo(caller);
+	if (nranges == 0 || nranges > CSCAN_MAX_RANGES)
+		return false;
+	if (node->reg == NULL)
+		cscan_store_layout(c->index, ranges, nranges, &c->stripes.layout);
+	return true;
+}
+
+static int
+compare_groups(const void *a, const void *b)
+{
+	uint32		x = *(const uint32 *) a;
+	uint32		y = *(const uint32 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * The registry has taken the target, or not.  Then its groups are the scan's
+ * own, in their order.
+ */
+void
+cscan_groups_settle(CScanState *node, const CScanTarget *target)
+{
+	CScanColumns *c = node->columns;
+	MemoryContext caller = MemoryContextSwitchTo(node->context);
+
+	node->ranges = palloc_extended((target->nranges + 1) * sizeof(CScanRange), MCXT_ALLOC_HUGE);
+	node->nranges = 0;
+	for (uint32 r = 0; r < target->nranges; r++)
+	{
+		CScanRange	groups = target->ranges[r];
+
+		if (node->reg)
+		{
+			node->ranges[node->nranges].first = blocks_of(node, groups.first).first;
+			node->ranges[node->nranges++].end = blocks_of(node, groups.end - 1).end;
+			continue;
+		}
+		for (uint32 g = groups.first; g < groups.end; g++)
+			c->own[c->nown++] = g;
+	}
+	if (!node->reg)
+		qsort(c->own, c->nown, sizeof(uint32), compare_groups);
+	MemoryContextSwitchTo(caller);
+}
+
+/* What is left of the announced groups, to be announced again. */
+void
+cscan_groups_target(CScanState *node, CScanTarget *target)
+{
+	CScanColumns *c = node->columns;
+	CScanRange *ranges = MemoryContextAllocHuge(node->context, (2 * node->nranges + 2) * sizeof(CScanRange));
+
+	memset(target, 0, sizeof(CScanTarget));
+	target->rel = c->index;
+	target->nblocks = cscan_space_chunks_for(node->group_blocks, node->nblocks);
+	target->ranges = ranges;
+	target->nranges = node->nranges;
+	target->stripes = &c->stripes;
+	target->room = ranges + node->nranges + 1;
+	for (uint32 r = 0; r < node->nranges; r++)
+	{
+		ranges[r].first = node->ranges[r].first / node->group_blocks;
+		ranges[r].end = cscan_space_chunks_for(node->group_blocks, node->ranges[r].end);
+	}
+}
+
+/* The registry hands out groups of the index; the scan reads blocks of the heap. */
+void
+cscan_groups_locate(const CScanState *node, CScanPortion *portion)
+{
+	portion->blocks = blocks_of(node, portion->chunk);
+}
+
+/* Take the next group of the scan's own.  False if none is left. */
+bool
+cscan_groups_take_own(CScanState *node, CScanPortion *portion)
+{
+	CScanColumns *c = node->columns;
+	uint32		n;
+
+	if (c->next_shared)
+		n = pg_atomic_fetch_add_u32(c->next_shared, 1);
+	else
+		n = c->next_own < c->nown ? c->next_own++ : c->nown;
+	if (n >= c->nown)
+		return false;
+	memset(portion, 0, sizeof(CScanPortion));
+	portion->chunk = c->own[n];
+	portion->blocks = blocks_of(node, portion->chunk);
+	node->counts.chunks++;
+	return true;
+}
+
+/* The first block of the group that this process will read next, if that is known. */
+bool
+cscan_groups_coming(const CScanState *node, BlockNumber *block)
+{
+	const CScanColumns *c = node->columns;
+
+	if (c->next_shared || node->reg || c->next_own >= c->nown)
+		return false;
+	*block = blocks_of(node, c->own[c->next_own]).first;
+	return true;
+}
+
+/*
+ * Copy the leader's own groups to where workers see them.  From now on its
+ * processes take them by "next", which is 0 at first.
+ */
+dsa_pointer
+cscan_groups_share(CScanState *node, dsa_area *area, uint32 *nown, pg_atomic_uint32 *next)
+{
+	CScanColumns *c = node->columns;
+	dsa_pointer shared;
+
+	*nown = c->nown;
+	c->next_shared = next;
+	if (c->nown == 0)
+		return InvalidDsaPointer;
+	shared = dsa_allocate_extended(area, c->nown * sizeof(uint32), DSA_ALLOC_HUGE);
+	memcpy(dsa_get_address(area, shared), c->own, c->nown * sizeof(uint32));
+	return shared;
+}
+
+/* Take over, in a worker, what the leader has shared. */
+void
+cscan_groups_learn(CScanState *node, uint32 *own, uint32 nown, pg_atomic_uint32 *next)
+{
+	node->columns->own = own;
+	node->columns->nown = nown;
+	node->columns->next_shared = next;
+}
