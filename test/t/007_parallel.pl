@@ -115,28 +115,6 @@ foreach my $what (sort keys %in_one_chunk)
 		$s->quit;
 	}
 }
-
-# Who still reads when the query needs no more rows ends with what it has at hand.  The row that ends the query is the first of
-# its chunk, and all that follow it in the table hold up who reads them.
-my ($ends, $in_block) = split /\|/, sql($node, q(SELECT min(i), count(*) FROM few WHERE ctid >= '(80,0)' AND ctid < '(81,0)'));
-foreach my $policy (@policies)
-{
-	my $s = parallel_session("$policy, LIMIT", $policy);
-	my $calls = q(SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'par_gate');
-	my $before = sql($node, $calls);
-
-	$s->query("SET parallel_leader_participation = off; SET track_functions = 'all'; SELECT pg_prewarm('few', 'buffer')");
-	$gatekeeper->query('SELECT pg_advisory_lock(1)');
-	$s->send("SELECT i FROM few WHERE CASE WHEN i > $ends THEN NOT par_gate(1) ELSE i = $ends END LIMIT 1");
-	ok(waiting_are(2), "$s->{name}: two workers have more to read");
-	ok(poll($node, 'SELECT wait_event FROM pg_stat_activity WHERE pid = ' . $s->pid, 'ParallelFinish'), "$s->{name}: the leader has its row");
-	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
-	is($s->result . $s->err, $ends, "$s->{name}: right");
-	$s->quit;
-	my $called = sql($node, $calls) - $before;
-	cmp_ok($called, '>=', 2, "$s->{name}: both went on");
-	cmp_ok($called, '<=', 2 * $in_block, "$s->{name}: but not beyond their bit of the chunk");
-}
 sql($node, 'DROP TABLE parts, few');
 nothing_left($node, 'after others have helped', 't');
 
