@@ -760,7 +760,6 @@ cscan_loader_intact(int slot)
 {
 	CScanFrames *f = &frames[slot];
 	int			step = Max(1, f->nbuffers / 8);
-
 	int			next = 0;
 
 	for (int i = 0; i < f->nbuffers; i++)

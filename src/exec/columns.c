@@ -11,10 +11,11 @@
  *		end				close the index
  *
  * The chunks come from chunks.c, as ranges of the heap's blocks; groups.c says
- * which are announced.  A row group in such a range is read in two steps: rows from its column runs
- * (store/reader.c), then the blocks that are left, by the heap's page loop.
- * The slot has the heap's columns, of which only those are set that the plan
- * needs. *
+ * which of them are announced.  A row group in such a range is read in two
+ * steps: rows from its column runs (store/reader.c), then the blocks that are
+ * left, by the heap's page loop.  The slot has the heap's columns, of which
+ * only those are set that the plan needs.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"

@@ -145,6 +145,7 @@ cscan_groups_init(CScanState *node)
 void
 cscan_groups_forget(CScanState *node)
 {
+	node->columns->plans = NULL;
 	node->columns->own = NULL;
 	node->columns->nown = node->columns->next_own = 0;
 	node->columns->next_shared = NULL;
@@ -173,12 +174,13 @@ blocks_of(const CScanState *node, uint32 group)
 	return blocks;
 }
 
-typedef enum CScanGroupPlan
+/* What a scan does about a group. */
+enum
 {
 	SKIP,
 	ANNOUNCE,
 	OWN
-} CScanGroupPlan;
+};
 
 /*
  * Is it worth reading a group's runs?  A few blocks that are not stale show
@@ -202,7 +204,7 @@ has_fresh_block(CScanReader *r, const CScanGroup *group, CScanRange blocks)
 	return found;
 }
 
-static CScanGroupPlan
+static uint8
 plan_group(CScanState *node, uint32 number)
 {
 	CScanColumns *c = node->columns;
@@ -234,6 +236,18 @@ plan_group(CScanState *node, uint32 number)
 	return OWN;
 }
 
+static void
+begin_target(CScanState *node, CScanTarget *target, const CScanRange *ranges, uint32 nranges)
+{
+	memset(target, 0, sizeof(CScanTarget));
+	target->rel = node->columns->index;
+	target->nblocks = cscan_space_chunks_for(node->group_blocks, node->nblocks);
+	target->ranges = ranges;
+	target->nranges = nranges;
+	target->stripes = &node->columns->stripes;
+	target->room = MemoryContextAllocHuge(node->context, (nranges + 1) * sizeof(CScanRange));
+}
+
 /*
  * Divide the groups of a pass.  "target" gets those that are to be announced.
  * Returns whether they can be: there are some, in not too many ranges.
@@ -243,42 +257,26 @@ cscan_groups_find(CScanState *node, CScanTarget *target)
 {
 	CScanColumns *c = node->columns;
 	uint32		ngroups = cscan_space_chunks_for(node->group_blocks, node->nblocks);
-	MemoryContext caller = MemoryContextSwitchTo(node->context);
-	CScanRange *ranges = palloc_extended((ngroups / 2 + 1) * sizeof(CScanRange), MCXT_ALLOC_HUGE);
+	CScanRange *ranges = MemoryContextAllocHuge(node->context, (ngroups / 2 + 1) * sizeof(CScanRange));
 	uint32		nranges = 0;
 
 	cscan_groups_prepare(node);
-	c->own = palloc_extended((ngroups + 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
-	c->nown = c->next_own = 0;
+	c->plans = MemoryContextAllocHuge(node->context, ngroups + 1);
 	for (uint32 g = 0; g < ngroups; g++)
 	{
-		CScanGroupPlan plan = c->reader->from_heap ? OWN : plan_group(node, g);
-
 		CHECK_FOR_INTERRUPTS();
 		if (!c->reader->from_heap && g + GROUPS_AHEAD < ngroups)
 			cscan_store_prefetch_group(c->index, g + GROUPS_AHEAD);
-		if (plan == OWN)
-			c->own[c->nown++] = g;
-		else if (plan == ANNOUNCE && nranges > 0 && ranges[nranges - 1].end == g)
+		c->plans[g] = c->reader->from_heap ? OWN : plan_group(node, g);
+		if (c->plans[g] != ANNOUNCE)
+			continue;
+		if (nranges > 0 && ranges[nranges - 1].end == g)
 			ranges[nranges - 1].end++;
-		else if (plan == ANNOUNCE)
-		{
-			ranges[nranges].first = g;
-			ranges[nranges++].end = g + 1;
-		}
+		else
+			ranges[nranges++] = (CScanRange) {g, g + 1};
 	}
 	cscan_reader_reset(c->reader);
-	if (BufferIsValid(c->reader->vm_buffer))
-		ReleaseBuffer(c->reader->vm_buffer);
-	c->reader->vm_buffer = InvalidBuffer;
-	memset(target, 0, sizeof(CScanTarget));
-	target->rel = c->index;
-	target->nblocks = ngroups;
-	target->ranges = ranges;
-	target->nranges = nranges;
-	target->stripes = &c->stripes;
-	target->room = palloc_extended((nranges + 1) * sizeof(CScanRange), MCXT_ALLOC_HUGE);
-	MemoryContextSwitchTo(caller);
+	begin_target(node, target, ranges, nranges);
 	if (nranges == 0 || nranges > CSCAN_MAX_RANGES)
 		return false;
 	if (node->reg == NULL)
@@ -286,42 +284,34 @@ cscan_groups_find(CScanState *node, CScanTarget *target)
 	return true;
 }
 
-static int
-compare_groups(const void *a, const void *b)
-{
-	uint32		x = *(const uint32 *) a;
-	uint32		y = *(const uint32 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /*
- * The registry has taken the target, or not.  Then its groups are the scan's
- * own, in their order.
+ * The registry has taken what was announced, or not.  Then these groups are the
+ * scan's own, too.
  */
 void
 cscan_groups_settle(CScanState *node, const CScanTarget *target)
 {
 	CScanColumns *c = node->columns;
+	uint32		ngroups = target->nblocks;
 	MemoryContext caller = MemoryContextSwitchTo(node->context);
 
-	node->ranges = palloc_extended((target->nranges + 1) * sizeof(CScanRange), MCXT_ALLOC_HUGE);
-	node->nranges = 0;
-	for (uint32 r = 0; r < target->nranges; r++)
+	c->own = palloc_extended((ngroups + 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (uint32 g = 0; g < ngroups; g++)
 	{
-		CScanRange	groups = target->ranges[r];
-
-		if (node->reg)
-		{
-			node->ranges[node->nranges].first = blocks_of(node, groups.first).first;
-			node->ranges[node->nranges++].end = blocks_of(node, groups.end - 1).end;
-			continue;
-		}
-		for (uint32 g = groups.first; g < groups.end; g++)
+		if (c->plans[g] == OWN || (c->plans[g] == ANNOUNCE && node->reg == NULL))
 			c->own[c->nown++] = g;
 	}
-	if (!node->reg)
-		qsort(c->own, c->nown, sizeof(uint32), compare_groups);
+	pfree(c->plans);
+	c->plans = NULL;
+
+	/* As blocks of the heap, like those of other scans. */
+	node->nranges = node->reg ? target->nranges : 0;
+	node->ranges = palloc((node->nranges + 1) * sizeof(CScanRange));
+	for (uint32 r = 0; r < node->nranges; r++)
+	{
+		node->ranges[r].first = blocks_of(node, target->ranges[r].first).first;
+		node->ranges[r].end = blocks_of(node, target->ranges[r].end - 1).end;
+	}
 	MemoryContextSwitchTo(caller);
 }
 
@@ -329,21 +319,14 @@ cscan_groups_settle(CScanState *node, const CScanTarget *target)
 void
 cscan_groups_target(CScanState *node, CScanTarget *target)
 {
-	CScanColumns *c = node->columns;
-	CScanRange *ranges = MemoryContextAllocHuge(node->context, (2 * node->nranges + 2) * sizeof(CScanRange));
+	CScanRange *ranges = MemoryContextAllocHuge(node->context, (node->nranges + 1) * sizeof(CScanRange));
 
-	memset(target, 0, sizeof(CScanTarget));
-	target->rel = c->index;
-	target->nblocks = cscan_space_chunks_for(node->group_blocks, node->nblocks);
-	target->ranges = ranges;
-	target->nranges = node->nranges;
-	target->stripes = &c->stripes;
-	target->room = ranges + node->nranges + 1;
 	for (uint32 r = 0; r < node->nranges; r++)
 	{
 		ranges[r].first = node->ranges[r].first / node->group_blocks;
 		ranges[r].end = cscan_space_chunks_for(node->group_blocks, node->ranges[r].end);
 	}
+	begin_target(node, target, ranges, node->nranges);
 }
 
 /* The registry hands out groups of the index; the scan reads blocks of the heap. */

@@ -289,7 +289,7 @@ set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 	double		page_cost = cscan_page_cost;
 	Cost		random_cost;
 	Cost		seq_cost;
-	Cost		looking_cost;
+	Cost		looking;
 	Cost		io;
 	Cost		cpu;
 
@@ -299,7 +299,7 @@ set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 		page_cost = cscan_sharing_page_cost(MyDatabaseId, info->indexoid);
 	io = extent->run_pages * seq_cost * page_cost +
 		extent->groups * random_cost;
-	looking_cost = seq_cost;
+	looking = cost_of_looking(rel, extent->all_groups, seq_cost);
 
 	/* The heap's blocks are strewn over the table, as for a bitmap heap scan. */
 	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
@@ -315,8 +315,7 @@ set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 		path->rows = clamp_row_est(path->rows / divisor);
 	}
 	/* All row groups are looked at before the first row. */
-	path->startup_cost = rel->baserestrictcost.startup + path->pathtarget->cost.startup +
-		cost_of_looking(rel, extent->all_groups, looking_cost);
+	path->startup_cost = rel->baserestrictcost.startup + path->pathtarget->cost.startup + looking;
 	path->total_cost = path->startup_cost + io + cpu / divisor + path->pathtarget->cost.per_tuple * path->rows;
 }
 

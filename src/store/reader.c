@@ -59,6 +59,9 @@ cscan_reader_reset(CScanReader *r)
 	r->group.block = InvalidBlockNumber;
 	for (int i = 0; i <= r->ncolumns; i++)
 		cscan_decoder_reset(&r->decoders[i]);
+	if (BufferIsValid(r->vm_buffer))
+		ReleaseBuffer(r->vm_buffer);
+	r->vm_buffer = InvalidBuffer;
 	MemoryContextReset(r->context);
 }
 
@@ -66,8 +69,6 @@ void
 cscan_reader_end(CScanReader *r)
 {
 	cscan_reader_reset(r);
-	if (BufferIsValid(r->vm_buffer))
-		ReleaseBuffer(r->vm_buffer);
 	if (r->strategy)
 		FreeAccessStrategy(r->strategy);
 	MemoryContextDelete(r->context);
