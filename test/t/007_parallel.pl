@@ -115,6 +115,28 @@ foreach my $what (sort keys %in_one_chunk)
 		$s->quit;
 	}
 }
+# Who helps when the query needs no more rows ends with the bit that it has.  The row that ends the query is the first of its chunk.  Who has
+# it waits until somebody else reads another bit of that chunk.
+my ($ends, $in_block) = split /\|/, sql($node, q(SELECT min(i), count(*) FROM few WHERE ctid >= '(80,0)' AND ctid < '(81,0)'));
+my $last_of_chunk = sql($node, q(SELECT max(i) FROM few WHERE ctid < '(88,0)'));
+my $calls = q(SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'par_gate');
+foreach my $policy (@policies)
+{
+	my $s = parallel_session("$policy, LIMIT", $policy);
+	my $before = sql($node, $calls);
+
+	$s->query("SET enable_bitmapscan = off; SET parallel_leader_participation = off; SET track_functions = 'all'; SELECT pg_prewarm('few', 'buffer')");
+	$gatekeeper->query('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
+	$s->send("SELECT i FROM few WHERE CASE WHEN i = $ends THEN par_gate(2) WHEN i > $ends AND i <= $last_of_chunk THEN NOT par_gate(1) END LIMIT 1");
+	ok(waiting_are(2), "$s->{name}: one worker has the row, the other one helps");
+	$gatekeeper->query('SELECT pg_advisory_unlock(2)');
+	ok(poll($node, q(SELECT wait_event = 'ParallelFinish' FROM pg_stat_activity WHERE wait_event IS NOT NULL AND pid = ) . $s->pid), "$s->{name}: the query has its row");
+	$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+	is($s->result . $s->err, $ends, "$s->{name}: right");
+	$s->quit;
+	ok(poll($node, "SELECT ($calls) > $before + 1"), "$s->{name}: who helped went on");
+	cmp_ok(sql($node, $calls) - $before, '<=', 2 * $in_block, "$s->{name}: but not beyond its bit");
+}
 sql($node, 'DROP TABLE parts, few');
 nothing_left($node, 'after others have helped', 't');
 
