@@ -106,7 +106,7 @@ let_go(int table)
 	const CScanSpace *space = &cscan_pool.spaces[table];
 	uint64		until = cscan_now() + CSCAN_PART_TIME;
 
-	if (cscan_tables[table].chunks_loaded > 0 && !space->striped)
+	if (cscan_tables[table].chunks_loaded > 0 && !cscan_space_is_columnar(space))
 		cscan_recent_remember(cscan_tables[table].locator,
 							  cscan_space_blocks(space, space->cursor - 1).end);
 	for (uint32 c = space->first_chunk; c < space->first_chunk + space->nchunks; c++)
@@ -164,7 +164,7 @@ acquire_table(int table)
 	cscan_unlock();
 	if (wanted)
 	{
-		if (locked && space.last_load == 0 && space.extent > 0 && !space.striped)
+		if (locked && space.last_load == 0 && space.extent > 0 && !cscan_space_is_columnar(&space))
 			cscan_recent_recall(cscan_tables[table].locator, table, &space);
 		return;
 	}

@@ -57,8 +57,8 @@ typedef struct CScanRead
 } CScanRead;
 #endif
 
-/* A load has no more runs: pieces that do not touch, and an index's columns. */
-#define MAX_RUNS		(CSCAN_MAX_PIECES / 2 + CSCAN_LAYOUT_COLUMNS)
+/* A load has no more runs: pieces that do not touch, or an index's columns. */
+#define MAX_RUNS		(CSCAN_MAX_PIECES / 2)
 
 /* How a block came into its frame. */
 typedef enum CScanFrameState
@@ -73,7 +73,6 @@ typedef struct CScanFrames
 	ResourceOwner owner;		/* NULL: holds nothing */
 	RelFileLocator locator;
 	bool		permanent;
-	bool		striped;		/* a row group of an index of columns */
 	int			nbuffers;		/* used places in the arrays, one for each
 								 * block of the chunk */
 	int			room;			/* size of the arrays */
@@ -412,7 +411,7 @@ look_before_reads(CScanFrames *f)
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_OFF || cscan_io_is_direct())
 		return;
 	f->there = cscan_page_cache_has_most(f->locator, f->runs, f->nruns, f->load.nblocks,
-										 f->striped ? InvalidBlockNumber : f->load.place.end);
+										 f->load.place.columns ? InvalidBlockNumber : f->load.place.end);
 	f->keep = f->there;
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_AUTO)
 		f->keep = cscan_keep(&page_cache, chunk_name(f), f->load.nblocks, f->there);
@@ -461,26 +460,24 @@ drop_behind(CScanFrames *f)
  * from its place.  Those of an index's are where its directory says.
  */
 static void
-find_runs(CScanFrames *f, const CScanSharedTable *table)
+find_runs(CScanFrames *f)
 {
-	const CScanLayout *layout = cscan_table_layout(table);
-	CScanRun	places[CSCAN_MAX_PIECES / 2];
+	const CScanLayout *layout = f->load.place.columns;
 	CScanRun	run = {0, 0, 0};
-	CScanRun   *runs = layout ? places : f->runs;
 
-	f->nruns = 0;
-	while (cscan_action_next_run(&f->load, &run))
-		runs[f->nruns++] = run;
 	if (layout)
 	{
 		uint64		before = f->nbuffers > 0 ? f->generation : 0;
 
 		f->nruns = cscan_store_find_runs(f->locator, f->permanent, f->load.place.first / cscan_layout_blocks(layout),
-										 layout, places, f->nruns, f->runs, &f->generation);
+										 layout, f->load.pieces.word[0], f->runs, &f->generation);
 
 		/* What the slot has may be of an entry that serves no more. */
 		f->failed = before != 0 && before != f->generation;
+		return;
 	}
+	while (cscan_action_next_run(&f->load, &run))
+		f->runs[f->nruns++] = run;
 }
 
 /* Is it one run, right behind the last load? */
@@ -514,7 +511,6 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	}
 	f->locator = table->locator;
 	f->permanent = table->permanent;
-	f->striped = table->layout != CSCAN_NONE;
 	f->load = *act;
 	f->nruns = 0;
 	f->blocks_read = 0;
@@ -538,7 +534,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	CurrentResourceOwner = f->owner;
 	PG_TRY();
 	{
-		find_runs(f, table);
+		find_runs(f);
 		make_room(f, act->place.end - act->place.first);
 		note_sequence(f);
 		look_before_reads(f);

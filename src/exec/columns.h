@@ -24,7 +24,7 @@ struct CScanColumns
 	bool		prepared;		/* the zones have this pass's values */
 
 	/* What of the groups is announced, and what is left to this scan */
-	CScanStripes stripes;
+	CScanGroupTarget wanted;
 	uint8	   *plans;			/* for each group, until that is settled */
 	uint32	   *own;			/* groups that are not announced, or have no
 								 * registration; with workers in shared memory */

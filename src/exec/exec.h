@@ -220,7 +220,7 @@ extern bool cscan_groups_locked_index(const CScanState *node);
 extern void cscan_groups_locate(const CScanState *node, CScanPortion *portion);
 extern bool cscan_groups_take_own(CScanState *node, CScanPortion *portion);
 extern bool cscan_groups_coming(const CScanState *node, BlockNumber *block);
-extern const CScanStripes *cscan_groups_stripes(const CScanState *node);
+extern const CScanGroupTarget *cscan_groups_wanted(const CScanState *node);
 extern dsa_pointer cscan_groups_share(CScanState *node, dsa_area *area, uint32 *nown, pg_atomic_uint32 *next);
 extern void cscan_groups_learn(CScanState *node, uint32 *own, uint32 nown, pg_atomic_uint32 *next);
 

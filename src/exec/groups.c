@@ -36,6 +36,7 @@
 #include "access/xact.h"
 #include "nodes/nodeFuncs.h"
 #include "port/atomics.h"
+#include "port/pg_bitutils.h"
 #include "storage/lmgr.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -108,9 +109,9 @@ is_in_memory(void *arg, uint32 number)
 	CScanGroup	group;
 	bool		there = cscan_store_read_group(c->index, number, &group);
 
-	for (int i = 0; there && i < c->stripes.ncolumns; i++)
+	for (uint64 left = c->wanted.columns; there && left != 0; left &= left - 1)
 	{
-		const CScanStoredRun *run = &group.runs[c->stripes.columns[i]];
+		const CScanStoredRun *run = &group.runs[pg_rightmost_one_pos64(left)];
 		BlockNumber first = group.serving.first + run->page;
 		uint32		npages = cscan_stored_run_pages(run);
 
@@ -127,18 +128,11 @@ cscan_groups_init(CScanState *node)
 	CScanColumns *c = node->columns;
 	int			rows_of_blocks = RelationGetNumberOfAttributes(c->index);
 
-	c->stripes.ncolumns = 0;
-	for (int column = 0; column <= rows_of_blocks; column++)
-	{
-		bool		wanted = column == rows_of_blocks;
-
-		for (int i = 0; i < c->ncolumns; i++)
-			wanted |= c->columns[i] == column;
-		if (wanted)
-			c->stripes.columns[c->stripes.ncolumns++] = column;
-	}
-	c->stripes.in_memory = is_in_memory;
-	c->stripes.arg = c;
+	c->wanted.columns = UINT64CONST(1) << rows_of_blocks;
+	for (int i = 0; i < c->ncolumns; i++)
+		c->wanted.columns |= UINT64CONST(1) << c->columns[i];
+	c->wanted.in_memory = is_in_memory;
+	c->wanted.arg = c;
 }
 
 /* What is to be read will be found anew. */
@@ -151,10 +145,10 @@ cscan_groups_forget(CScanState *node)
 	node->columns->next_shared = NULL;
 }
 
-const CScanStripes *
-cscan_groups_stripes(const CScanState *node)
+const CScanGroupTarget *
+cscan_groups_wanted(const CScanState *node)
 {
-	return &node->columns->stripes;
+	return &node->columns->wanted;
 }
 
 /* Has this transaction the index for itself, as one that it has made? */
@@ -244,7 +238,7 @@ begin_target(CScanState *node, CScanTarget *target, const CScanRange *ranges, ui
 	target->nblocks = cscan_space_chunks_for(node->group_blocks, node->nblocks);
 	target->ranges = ranges;
 	target->nranges = nranges;
-	target->stripes = &node->columns->stripes;
+	target->groups = &node->columns->wanted;
 	target->room = MemoryContextAllocHuge(node->context, (nranges + 1) * sizeof(CScanRange));
 }
 
@@ -280,7 +274,7 @@ cscan_groups_find(CScanState *node, CScanTarget *target)
 	if (nranges == 0 || nranges > CSCAN_MAX_RANGES)
 		return false;
 	if (node->reg == NULL)
-		cscan_store_layout(c->index, ranges, nranges, &c->stripes.layout);
+		cscan_store_layout(c->index, ranges, nranges, &c->wanted.layout);
 	return true;
 }
 

@@ -294,7 +294,7 @@ cscan_parallel_take_head(CScanState *node)
 	{
 		node->begun = true;
 		if (!node->leader && p->registered)
-			node->reg = cscan_registry_join(&p->ticket, node->columns ? cscan_groups_stripes(node) : NULL);
+			node->reg = cscan_registry_join(&p->ticket, node->columns ? cscan_groups_wanted(node) : NULL);
 	}
 	return pg_atomic_read_u32(&p->head_taken) == 0 &&
 		pg_atomic_exchange_u32(&p->head_taken, 1) == 0;

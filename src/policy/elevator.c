@@ -86,8 +86,11 @@ on_space(CScanPool *pool, uint64_t *history, int space)
 {
 	uint64_t	sweep = (uint64_t) space;
 
-	/* There are no more sweeps than spaces, so one of these numbers is free. */
-	while (*size_of(history, sweep) > 0)
+	/*
+	 * There are no more sweeps than spaces, so one of these numbers is free.  In
+	 * a history from a damaged trace none may be.
+	 */
+	for (int i = 0; i < pool->state->limits.max_spaces && *size_of(history, sweep) > 0; i++)
 		sweep = (sweep + 1) % (uint64_t) pool->state->limits.max_spaces;
 	set_sweep(history, space, sweep);
 	*cursor_of(history, sweep) = pool->spaces[space].first_chunk;

@@ -159,11 +159,30 @@ cscan_pool_extend_space(CScanPool *pool, int space, uint32_t nchunks)
 	return extended;
 }
 
-void
-cscan_pool_set_striped(CScanPool *pool, int space)
+/* Leave a record, and ranges that it has. */
+static void
+record_ranges(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges, uint32_t nranges)
 {
-	pool->spaces[space].striped = true;
-	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_STRIPED,.other = space);
+	if (!pool->state->traced)
+		return;
+	pool->record(pool, r);
+	for (uint32_t n = 0; n < nranges; n += CSCAN_RANGES_IN_RECORD)
+	{
+		CScanTraceRecord some = cscan_record_of_ranges(ranges + n, nranges - n);
+
+		pool->record(pool, &some);
+	}
+}
+
+void
+cscan_pool_set_columnar(CScanPool *pool, int space, const CScanLayout *layout)
+{
+	CScanTraceRecord r = {.kind = CSCAN_TRACE_COLUMNAR,.other = space,.count = (uint16_t) layout->ncolumns};
+	CScanRange	places[CSCAN_LAYOUT_COLUMNS];
+
+	pool->spaces[space].columns = *layout;
+	cscan_record_layout(layout, places);
+	record_ranges(pool, &r, places, layout->ncolumns);
 }
 
 static void
@@ -304,6 +323,7 @@ register_scan(CScanPool *pool, CScanPolicyId policy, uint64_t now)
 		s->used = true;
 		s->policy = (uint8_t) policy;
 		s->in_use = CSCAN_NONE;
+		s->columns = UINT64_MAX;
 		s->since = now;
 		return i;
 	}
@@ -319,26 +339,12 @@ cscan_pool_register(CScanPool *pool, CScanPolicyId policy, uint64_t now)
 	return scan;
 }
 
-static void
-record_announcement(CScanPool *pool, CScanTraceKind kind, int scan, int space, uint32_t nblocks,
-					const CScanRange *ranges, uint32_t nranges)
-{
-	if (!pool->state->traced)
-		return;
-	CSCAN_RECORD(pool,.kind = (uint8_t) kind,.scan = scan,.other = space,.blocks = nblocks,
-				 .count = (uint16_t) nranges);
-	for (uint32_t n = 0; n < nranges; n += CSCAN_RANGES_IN_RECORD)
-	{
-		CScanTraceRecord r = cscan_record_of_ranges(ranges + n, nranges - n);
-
-		pool->record(pool, &r);
-	}
-}
-
 void
 cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t nblocks,
 					const CScanRange *ranges, uint32_t nranges)
 {
+	CScanTraceRecord r = {.kind = CSCAN_TRACE_ANNOUNCE,.scan = scan,.other = space,.blocks = nblocks,
+	.count = (uint16_t) nranges};
 	CScanSpace *p = &pool->spaces[space];
 
 	if (p->nscans == 0)
@@ -354,15 +360,14 @@ cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t nblocks,
 		p->nscans++;
 	}
 	cscan_interest_add(pool, scan, space, nblocks, ranges, nranges);
-	record_announcement(pool, CSCAN_TRACE_ANNOUNCE, scan, space, nblocks, ranges, nranges);
+	record_ranges(pool, &r, ranges, nranges);
 }
 
 void
-cscan_pool_announce_stripes(CScanPool *pool, int scan, int space, const CScanRange *stripes,
-							uint32_t nstripes)
+cscan_pool_set_columns(CScanPool *pool, int scan, uint64_t columns)
 {
-	cscan_interest_add_stripes(pool, scan, space, stripes, nstripes);
-	record_announcement(pool, CSCAN_TRACE_STRIPES, scan, space, 0, stripes, nstripes);
+	pool->scans[scan].columns = columns;
+	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_COLUMNS,.scan = scan,.time = columns);
 }
 
 /* A scan's loads go on where the last load in its spaces ended. */

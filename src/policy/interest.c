@@ -42,7 +42,7 @@ cscan_interest_add(CScanPool *pool, int scan, int space, uint32_t nblocks,
 	CScanScan  *s = &pool->scans[scan];
 	const CScanSpace *p = &pool->spaces[space];
 	bool		whole = nranges == 1 && ranges[0].first == 0 && ranges[0].end == nblocks;
-	bool		keep = !whole && !p->striped && s->nranges + nranges <= CSCAN_MAX_RANGES;
+	bool		keep = !whole && !cscan_space_is_columnar(p) && s->nranges + nranges <= CSCAN_MAX_RANGES;
 
 	for (uint32_t r = 0; r < nranges; r++)
 	{
@@ -51,18 +51,6 @@ cscan_interest_add(CScanPool *pool, int scan, int space, uint32_t nblocks,
 		if (keep)
 			cscan_ranges(pool, scan)[s->nranges++] = (CScanSpaceRange) {space, ranges[r]};
 	}
-}
-
-void
-cscan_interest_add_stripes(CScanPool *pool, int scan, int space, const CScanRange *stripes,
-						   uint32_t nstripes)
-{
-	CScanScan  *s = &pool->scans[scan];
-
-	if (s->nranges + nstripes > CSCAN_MAX_RANGES)
-		return;
-	for (uint32_t r = 0; r < nstripes; r++)
-		cscan_ranges(pool, scan)[s->nranges++] = (CScanSpaceRange) {space, stripes[r]};
 }
 
 /* Sort ranges by space: insertion will do, as spaces are few or in order. */
@@ -133,6 +121,11 @@ cscan_interest_complete(CScanPool *pool, int scan)
 		n = cscan_set_count_range(wanted, p->first_chunk, p->first_chunk + p->nchunks - 1);
 		if (n == 0)
 			continue;
+		if (cscan_space_is_columnar(p))
+		{
+			s->needed += (uint64_t) n * cscan_layout_cost(&p->columns, cscan_columns(pool, scan, p));
+			continue;
+		}
 		rest = cscan_space_chunk_of(p, p->extent - 1);
 		s->needed += cscan_space_whole_cost(p, n);
 		if (cscan_set_has(wanted, rest))
@@ -141,11 +134,8 @@ cscan_interest_complete(CScanPool *pool, int scan)
 	for (uint32_t r = 0; r < s->nranges; r++)
 	{
 		const CScanSpaceRange *range = &cscan_ranges(pool, scan)[r];
-		const CScanSpace *p = &pool->spaces[range->space];
-		uint64_t	times = !p->striped ? 1 :
-			cscan_set_count_range(wanted, p->first_chunk, p->first_chunk + p->nchunks - 1);
 
-		s->needed += times * (range->blocks.end - range->blocks.first);
+		s->needed += range->blocks.end - range->blocks.first;
 	}
 	cscan_interest_count_loadable(pool, scan);
 }
@@ -188,16 +178,6 @@ cscan_interest_has_ranges(const CScanPool *pool, int scan, int space)
 	return r < pool->scans[scan].nranges && cscan_ranges(pool, scan)[r].space == space;
 }
 
-/* The part of a range, or of a stripe, that is in a chunk. */
-static bool
-range_within(const CScanSpace *space, uint32_t chunk, CScanRange range, CScanRange *within)
-{
-	if (!space->striped)
-		return cscan_space_within(space, chunk, range, within);
-	*within = range;
-	return true;
-}
-
 /*
  * Get the next range that a scan wants of a chunk, as blocks of the chunk.
  * *next is 0 at first.  False if none is left.
@@ -209,13 +189,26 @@ next_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CSc
 	const CScanSpace *p = &pool->spaces[space];
 	const CScanSpaceRange *ranges = cscan_ranges(pool, scan);
 	uint32_t	nranges = pool->scans[scan].nranges;
-	uint32_t	r = *next > 0 ? *next - 1 :
-		first_range(pool, scan, space, p->striped ? 0 : cscan_space_first_block(p, chunk));
+	uint32_t	r;
 
+	if (cscan_space_is_columnar(p))
+	{
+		uint64_t	left = cscan_columns(pool, scan, p) & UINT64_MAX << *next;
+
+		if (left == 0)
+			return false;
+		r = (uint32_t) __builtin_ctzll(left);
+		*next = r + 1;
+		within->first = p->columns.begin[r];
+		within->end = p->columns.begin[r + 1];
+		return true;
+	}
+
+	r = *next > 0 ? *next - 1 : first_range(pool, scan, space, cscan_space_first_block(p, chunk));
 	if (r < nranges && ranges[r].space == space)
 	{
 		*next = r + 2;
-		return range_within(p, chunk, ranges[r].blocks, within);
+		return cscan_space_within(p, chunk, ranges[r].blocks, within);
 	}
 	if (*next > 0 || cscan_interest_has_ranges(pool, scan, space))
 		return false;
@@ -230,10 +223,13 @@ next_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CSc
 uint32_t
 cscan_pool_cost_for(const CScanPool *pool, int scan, uint32_t chunk)
 {
+	const CScanSpace *p = cscan_pool_space_of(pool, chunk);
 	uint32_t	next = 0;
 	uint32_t	cost = 0;
 	CScanRange	within;
 
+	if (cscan_space_is_columnar(p))
+		return cscan_layout_cost(&p->columns, cscan_columns(pool, scan, p));
 	while (next_within(pool, scan, chunk, &next, &within))
 		cost += within.end - within.first;
 	return cost;
@@ -248,6 +244,8 @@ covers(const CScanPool *pool, int scan, const CScanSlot *slot)
 	uint32_t	next = 0;
 	CScanRange	within;
 
+	if (cscan_space_is_columnar(p))
+		return (cscan_columns(pool, scan, p) & ~slot->loaded.word[0]) == 0;
 	while (next_within(pool, scan, slot->chunk, &next, &within))
 	{
 		if (base + within.end > slot->extent ||
@@ -293,6 +291,11 @@ cscan_pool_pieces_wanted(const CScanPool *pool, uint32_t chunk)
 
 		if (!cscan_pool_active(pool, i) || !cscan_pool_wants(pool, i, chunk))
 			continue;
+		if (cscan_space_is_columnar(p))
+		{
+			pieces.word[0] |= cscan_columns(pool, i, p);
+			continue;
+		}
 		while (next_within(pool, i, chunk, &next, &within))
 			cscan_space_add_pieces(p, within, &pieces);
 

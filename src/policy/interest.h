@@ -6,8 +6,8 @@
  * A scan wants all of a space, or it has ranges there.  Its ranges in all
  * spaces are one list in the order of chunks, so bisection finds those that
  * touch a chunk.  A scan without a range in a space wants each chunk of its
- * wanted set whole, up to the space's extent.  In a striped space its ranges
- * are stripes: they count from the first block of each wanted chunk.
+ * wanted set whole, up to the space's extent.  In a columnar space it has no
+ * ranges, and wants its columns of each chunk of its wanted set.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,10 +21,6 @@ extern void cscan_interest_clear(CScanPool *pool, int scan);
 /* Add ranges of a space to its interest; see cscan_pool_announce(). */
 extern void cscan_interest_add(CScanPool *pool, int scan, int space, uint32_t nblocks,
 							   const CScanRange *ranges, uint32_t nranges);
-
-/* Add stripes of a striped space; see cscan_pool_announce_stripes(). */
-extern void cscan_interest_add_stripes(CScanPool *pool, int scan, int space,
-									   const CScanRange *stripes, uint32_t nstripes);
 
 /* Its interest is complete: sort its ranges and count what it wants. */
 extern void cscan_interest_complete(CScanPool *pool, int scan);

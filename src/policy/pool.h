@@ -29,7 +29,7 @@
  *	  code may read the fields and never writes them.
  *
  * A scan is interested in all of a space, in a set of ranges of its blocks, or
- * in the same stripes of some chunks.
+ * in some columns of some chunks of a columnar space.
  * It wants a chunk if it wants any block of it.  A load reads the pieces of a
  * chunk that active scans want.  If a scan wants pieces of a chunk that are
  * missing, it finds the chunk absent, and the next load tops it up.
@@ -132,6 +132,7 @@ typedef struct CScanScan
 	uint32_t	nwanted;		/* chunks in its wanted set */
 	uint32_t	nloadable;		/* of these, chunks that may be loaded */
 	uint64_t	needed;			/* blocks that it wants of its wanted chunks */
+	uint64_t	columns;		/* that it wants of columnar spaces */
 	uint32_t	position;		/* chunk that it took last, or starts at */
 	uint32_t	cursor;			/* chunk that follows the last one loaded in
 								 * one of its spaces */
@@ -383,11 +384,10 @@ extern bool cscan_pool_extend_space(CScanPool *pool, int space, uint32_t nchunks
 extern void cscan_pool_remove_space(CScanPool *pool, int space);
 
 /*
- * A new space is striped (space.h).  Its extent is always one of whole chunks.
- * Its chunks have the size that the caller's layout gives them, so it cannot
- * have more than CSCAN_MAX_CHUNKS of them by making them larger.
+ * A new space is columnar (space.h).  Its chunks have the blocks of the layout.
+ * Its extent, and each scan's idea of it, is one of whole chunks.
  */
-extern void cscan_pool_set_striped(CScanPool *pool, int space);
+extern void cscan_pool_set_columnar(CScanPool *pool, int space, const CScanLayout *layout);
 
 extern void cscan_pool_set_access(CScanPool *pool, int space, CScanAccess access);
 
@@ -413,12 +413,10 @@ extern void cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t n
 								const CScanRange *ranges, uint32_t nranges);
 
 /*
- * Once for a striped space, before the scan starts: it wants these places
- * (blocks from each chunk's first one) of the chunks that it announces;
- * without stripes whole chunks.  They are in order, do not overlap and are not empty.
+ * A scan that has not started wants these columns of columnar spaces.  Until
+ * then it wants all.  Each of its columnar spaces has one of them at least.
  */
-extern void cscan_pool_announce_stripes(CScanPool *pool, int scan, int space,
-										const CScanRange *stripes, uint32_t nstripes);
+extern void cscan_pool_set_columns(CScanPool *pool, int scan, uint64_t columns);
 extern void cscan_pool_start(CScanPool *pool, int scan, uint64_t now);
 extern void cscan_pool_rest(CScanPool *pool, int scan, uint64_t now);
 extern void cscan_pool_leave_space(CScanPool *pool, int scan, int space);
@@ -525,6 +523,9 @@ extern bool cscan_pool_below(const CScanPool *pool, int scan, uint32_t limit);
 extern bool cscan_pool_has_absent(const CScanPool *pool, int scan);
 extern bool cscan_pool_has_refused(const CScanPool *pool, int scan);
 extern bool cscan_pool_interested_in(const CScanPool *pool, int scan, int space);
+
+/* Has each columnar space of a scan one of the columns that it wants? */
+extern bool cscan_pool_columns_fit(const CScanPool *pool, int scan);
 
 /* Chunks of a space that a scan wants. */
 extern uint32_t cscan_pool_count_wanted(const CScanPool *pool, int scan, int space);

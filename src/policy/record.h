@@ -21,8 +21,12 @@
 /* The numbers are the format: do not change them. */
 typedef enum CScanTraceKind
 {
-	/* Follows another record. */
-	CSCAN_TRACE_RANGES = 1,		/* up to three ranges of an interest */
+	/* Follow another record. */
+	CSCAN_TRACE_RANGES = 1,		/* up to three ranges of an interest, or
+								 * columns of a layout */
+	CSCAN_TRACE_STATE_COLUMNAR = 2, /* more of a space of the state: its layout;
+									 * RANGES follow */
+	CSCAN_TRACE_STATE_COLUMNS = 3,	/* more of a scan of the state */
 
 	/* The state at the beginning of a trace, in this order. */
 	CSCAN_TRACE_STATE = 16,
@@ -74,8 +78,8 @@ typedef enum CScanTraceKind
 	CSCAN_TRACE_CACHED = 59,
 	CSCAN_TRACE_LEAVE_SPACE = 60,
 	CSCAN_TRACE_SHRINK = 61,
-	CSCAN_TRACE_STRIPED = 62,
-	CSCAN_TRACE_STRIPES = 63,	/* RANGES follow */
+	CSCAN_TRACE_COLUMNAR = 62,	/* RANGES follow */
+	CSCAN_TRACE_COLUMNS = 63,
 
 	/* The trace itself. */
 	CSCAN_TRACE_LOST = 64,		/* records are missing here */
@@ -96,9 +100,6 @@ struct CScanTraceRecord
 	uint32_t	chunk;
 	uint32_t	blocks;
 };
-
-/* A STATE_SPACE's flag is its access, and this bit if it is striped. */
-#define CSCAN_TRACE_SPACE_STRIPED	0x80
 
 /* Bits of a LOADED's flag. */
 #define CSCAN_TRACE_LOADED_FAILED	0x01
@@ -142,6 +143,26 @@ cscan_record_of_ranges(const CScanRange *ranges, uint32_t left)
 		r.blocks = ranges[2].end;
 	}
 	return r;
+}
+
+/* The places of a layout's columns, as ranges for its record, and back. */
+static inline void
+cscan_record_layout(const CScanLayout *layout, CScanRange places[CSCAN_LAYOUT_COLUMNS])
+{
+	for (uint32_t c = 0; c < layout->ncolumns; c++)
+		places[c] = (CScanRange) {layout->begin[c], layout->begin[c + 1]};
+}
+
+/* Add a column to a layout; false if its places are not the next ones. */
+static inline bool
+cscan_record_add_column(CScanLayout *layout, CScanRange places)
+{
+	if (layout->ncolumns == CSCAN_LAYOUT_COLUMNS || places.first >= places.end ||
+		places.first != (layout->ncolumns > 0 ? cscan_layout_blocks(layout) : 0))
+		return false;
+	layout->begin[0] = 0;
+	layout->begin[++layout->ncolumns] = places.end;
+	return true;
 }
 
 /* The check sum of a load's pieces, for its record. */

@@ -1,10 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * space.c
- *		The heap's kind of space: chunks are runs of consecutive blocks.
- *
- * See space.h.  Only these two files multiply a chunk's number by a chunk's
- * size.
+ *		See space.h.  Only these two files multiply a chunk's number by a chunk's
+ *		size.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,7 +59,18 @@ cscan_space_blocks(const CScanSpace *space, uint32_t chunk)
 static uint32_t
 npieces(const CScanPlace *place)
 {
+	if (place->columns)
+		return place->end > place->first ? place->columns->ncolumns : 0;
 	return cscan_space_chunks_for(place->piece_blocks, place->end - place->first);
+}
+
+/* The place in a chunk at which a piece begins, or the last one ends. */
+static uint32_t
+begin_of(const CScanPlace *place, uint32_t piece)
+{
+	uint64_t	begin = place->columns ? place->columns->begin[piece] : (uint64_t) piece * place->piece_blocks;
+
+	return begin < place->end - place->first ? (uint32_t) begin : place->end - place->first;
 }
 
 uint32_t
@@ -78,7 +87,8 @@ cscan_space_growing_piece(const CScanPlace *place, const CScanPieces *loaded, ui
 	uint32_t	before = end - place->first;
 	uint32_t	p = before / place->piece_blocks;
 
-	if (end >= place->end || before % place->piece_blocks == 0 || !cscan_set_has(loaded->word, p))
+	if (place->columns || end >= place->end || before % place->piece_blocks == 0 ||
+		!cscan_set_has(loaded->word, p))
 		return CSCAN_MAX_PIECES;
 	return p;
 }
@@ -102,17 +112,24 @@ bool
 cscan_place_next_run(const CScanPlace *place, const CScanPieces *pieces, CScanRun *run)
 {
 	int			n = (int) npieces(place);
-	uint32_t	from = run->end == 0 ? 0 :
-		(run->end - place->first - 1) / place->piece_blocks + 1;
-	int			first = cscan_set_next(pieces->word, CSCAN_PIECE_WORDS, from);
+	uint32_t	from = 0;
+	int			first;
 	int			end;
 
+	if (run->end != 0 && place->columns == NULL)
+		from = (run->end - place->first - 1) / place->piece_blocks + 1;
+	else if (run->end != 0)
+	{
+		while (place->first + place->columns->begin[from] < run->end)
+			from++;
+	}
+	first = cscan_set_next(pieces->word, CSCAN_PIECE_WORDS, from);
 	if (first < 0 || first >= n)
 		return false;
 	end = cscan_set_next_gap(pieces->word, CSCAN_PIECE_WORDS, (uint32_t) first);
-	run->place = (uint32_t) first * place->piece_blocks;
+	run->place = begin_of(place, (uint32_t) first);
 	run->first = place->first + run->place;
-	run->end = end >= n ? place->end : place->first + (uint32_t) end * place->piece_blocks;
+	run->end = place->first + begin_of(place, (uint32_t) (end < n ? end : n));
 	return true;
 }
 

@@ -13,10 +13,9 @@
  * extent is the number of its blocks known so far.  It only grows while the
  * space has scans.
  *
- * A *striped* space has the same, but a scan wants the same places of each of
- * its chunks, its *stripes*.  An index of columns is one: a chunk is a row
- * group, a stripe one or more columns.  Its blocks are places in a layout of
- * the caller's, which knows where they are stored.
+ * In a *columnar* space, that of an index of columns, a chunk is a row group
+ * and a piece is a column.  Its blocks are places in a layout (layout.h).  The
+ * caller knows where they are stored.  Its extent is one of whole chunks.
  *
  * Chunks are numbered through all spaces of a pool, so a set of chunks may be
  * of several spaces.  A space's numbers begin at first_chunk.
@@ -29,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "layout.h"
 #include "sets.h"
 
 /* A space has at most this many chunks; chunks of larger tables are larger. */
@@ -71,7 +71,6 @@ typedef struct CScanSpace
 {
 	bool		used;			/* entry is taken */
 	uint8_t		access;			/* a CScanAccess */
-	bool		striped;		/* interests are the same in each chunk */
 	int32_t		nscans;			/* scans that have announced an interest */
 	uint32_t	first_chunk;	/* number of its first chunk */
 	uint32_t	nchunks;		/* numbers that it has */
@@ -81,6 +80,7 @@ typedef struct CScanSpace
 	uint32_t	extent;			/* the most blocks that a live scan has seen */
 	uint32_t	cursor;			/* chunk that follows the last one loaded */
 	uint64_t	last_load;		/* number of that load, 0: none so far */
+	CScanLayout columns;		/* of a columnar space */
 } CScanSpace;
 
 /* Where a chunk is: a copy, valid without the lock (cscan_place_next_run). */
@@ -89,7 +89,15 @@ typedef struct CScanPlace
 	uint32_t	first;			/* its blocks, up to the space's extent */
 	uint32_t	end;
 	uint32_t	piece_blocks;
+	const CScanLayout *columns; /* of a columnar space, as long as it exists;
+								 * else NULL */
 } CScanPlace;
+
+static inline bool
+cscan_space_is_columnar(const CScanSpace *space)
+{
+	return space->columns.ncolumns > 0;
+}
 
 /* Begin a space of chunks of chunk_blocks blocks; the caller sets numbers. */
 extern void cscan_space_begin(CScanSpace *space, uint32_t chunk_blocks);
@@ -118,7 +126,8 @@ cscan_space_first_block(const CScanSpace *space, uint32_t chunk)
 static inline CScanPlace
 cscan_space_place(const CScanSpace *space, uint32_t chunk)
 {
-	CScanPlace	place = {cscan_space_first_block(space, chunk), space->extent, space->piece_blocks};
+	CScanPlace	place = {cscan_space_first_block(space, chunk), space->extent, space->piece_blocks,
+	cscan_space_is_columnar(space) ? &space->columns : NULL};
 
 	if (place.end < place.first)
 		place.end = place.first;
@@ -163,7 +172,10 @@ cscan_space_within(const CScanSpace *space, uint32_t chunk, CScanRange range, CS
 	return true;
 }
 
-/* The piece that a block of a chunk is in; mostly a piece is one block. */
+/*
+ * The following three are for a table's chunks.  The piece that a block is in;
+ * mostly a piece is one block.
+ */
 static inline uint32_t
 cscan_piece_of(const CScanSpace *space, uint32_t block)
 {

@@ -38,6 +38,19 @@ cscan_pool_interested_in(const CScanPool *pool, int scan, int space)
 	return cscan_set_has(cscan_scan_spaces(pool, scan), (uint32_t) space);
 }
 
+bool
+cscan_pool_columns_fit(const CScanPool *pool, int scan)
+{
+	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
+	{
+		const CScanSpace *p = &pool->spaces[i];
+
+		if (cscan_space_is_columnar(p) && cscan_columns(pool, scan, p) == 0)
+			return false;
+	}
+	return true;
+}
+
 uint32_t
 cscan_pool_count_wanted(const CScanPool *pool, int scan, int space)
 {

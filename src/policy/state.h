@@ -80,6 +80,13 @@ cscan_space_scans(const CScanPool *pool, int space)
 	return pool->space_scans + (size_t) space * cscan_scan_words(pool);
 }
 
+/* The columns that a scan wants of a columnar space. */
+static inline uint64_t
+cscan_columns(const CScanPool *pool, int scan, const CScanSpace *space)
+{
+	return pool->scans[scan].columns & cscan_layout_all(&space->columns);
+}
+
 static inline const CScanTraits *
 cscan_traits(const CScanPool *pool, int scan)
 {

@@ -154,6 +154,29 @@ number_of(uint64_t bits)
 	return number;
 }
 
+/* Save ranges that the record before has announced. */
+static void
+save_ranges(const CScanRange *ranges, uint32_t nranges, CScanTracePut put, void *arg)
+{
+	for (uint32_t n = 0; n < nranges; n += CSCAN_RANGES_IN_RECORD)
+	{
+		CScanTraceRecord r = cscan_record_of_ranges(ranges + n, nranges - n);
+
+		put(arg, &r);
+	}
+}
+
+static void
+save_layout(const CScanLayout *layout, int space, CScanTracePut put, void *arg)
+{
+	CScanTraceRecord r = {.kind = CSCAN_TRACE_STATE_COLUMNAR,.other = space,.count = (uint16_t) layout->ncolumns};
+	CScanRange	places[CSCAN_LAYOUT_COLUMNS];
+
+	put(arg, &r);
+	cscan_record_layout(layout, places);
+	save_ranges(places, layout->ncolumns, put, arg);
+}
+
 static void
 save_space(const CScanPool *pool, int space, CScanTracePut put, void *arg)
 {
@@ -162,8 +185,10 @@ save_space(const CScanPool *pool, int space, CScanTracePut put, void *arg)
 		.time = BOTH(p->first_chunk, p->nchunks),.chunk = p->chunk_blocks,.blocks = p->extent,
 	.scan = (int32_t) p->cursor,.count = (uint16_t) p->device};
 
-	r.flag = (uint8_t) (p->access | (p->striped ? CSCAN_TRACE_SPACE_STRIPED : 0));
+	r.flag = p->access;
 	put(arg, &r);
+	if (cscan_space_is_columnar(p))
+		save_layout(&p->columns, space, put, arg);
 	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_LOADED,.other = space,.time = p->last_load};
 	if (p->last_load > 0)
 		put(arg, &r);
@@ -171,7 +196,7 @@ save_space(const CScanPool *pool, int space, CScanTracePut put, void *arg)
 
 /* Save a scan's ranges, those of each space behind a record that names it. */
 static void
-save_ranges(const CScanPool *pool, int scan, CScanTracePut put, void *arg)
+save_interest(const CScanPool *pool, int scan, CScanTracePut put, void *arg)
 {
 	const CScanSpaceRange *ranges = cscan_ranges(pool, scan);
 	uint32_t	nranges = pool->scans[scan].nranges;
@@ -192,8 +217,7 @@ save_ranges(const CScanPool *pool, int scan, CScanTracePut put, void *arg)
 
 			for (uint32_t k = 0; k < left; k++)
 				some[k] = ranges[i + k].blocks;
-			r = cscan_record_of_ranges(some, left);
-			put(arg, &r);
+			save_ranges(some, left, put, arg);
 		}
 	}
 }
@@ -218,7 +242,10 @@ save_scan(const CScanPool *pool, int scan, CScanTracePut put, void *arg)
 	put(arg, &r);
 	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_SPACES,.scan = scan};
 	save_words(cscan_scan_spaces(pool, scan), cscan_space_words(pool), r, put, arg);
-	save_ranges(pool, scan, put, arg);
+	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_COLUMNS,.scan = scan,.time = s->columns};
+	if (s->columns != UINT64_MAX)
+		put(arg, &r);
+	save_interest(pool, scan, put, arg);
 	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_WANTED,.scan = scan};
 	save_words(cscan_wanted(pool, scan), cscan_chunk_words(pool), r, put, arg);
 }
@@ -385,7 +412,7 @@ restore_space(CScanPool *pool, const CScanTraceRecord *r)
 	CScanSpace *p;
 
 	if (r->other < 0 || r->other >= pool->state->limits.max_spaces || r->chunk == 0 ||
-		(r->flag & ~CSCAN_TRACE_SPACE_STRIPED) > CSCAN_ACCESS_REFUSED || r->count >= CSCAN_MAX_DEVICES ||
+		r->flag > CSCAN_ACCESS_REFUSED || r->count >= CSCAN_MAX_DEVICES ||
 		first >= max_chunks || nchunks == 0 || nchunks > max_chunks - first ||
 		pool->spaces[r->other].used)
 		return "a space that cannot be";
@@ -396,14 +423,13 @@ restore_space(CScanPool *pool, const CScanTraceRecord *r)
 	}
 	p = &pool->spaces[r->other];
 	cscan_space_begin(p, r->chunk);
-	p->access = r->flag & ~CSCAN_TRACE_SPACE_STRIPED;
-	p->striped = (r->flag & CSCAN_TRACE_SPACE_STRIPED) != 0;
+	p->access = r->flag;
 	p->first_chunk = first;
 	p->nchunks = nchunks;
 	p->device = r->count;
 	p->extent = r->blocks;
 	p->cursor = (uint32_t) r->scan;
-	if (p->extent > cscan_space_capacity(p) || (p->striped && p->extent % p->chunk_blocks != 0))
+	if (p->extent > cscan_space_capacity(p))
 	{
 		p->used = false;
 		return "a space that is larger than its chunks";
@@ -431,6 +457,7 @@ restore_scan(CScanPool *pool, const CScanTraceRecord *r)
 	s->blocked = (r->flag & CSCAN_TRACE_SCAN_BLOCKED) != 0;
 	s->stalled = (r->flag & CSCAN_TRACE_SCAN_STALLED) != 0;
 	s->warm = (r->flag & CSCAN_TRACE_SCAN_WARM) != 0;
+	s->columns = UINT64_MAX;
 	s->since = r->time;
 	s->in_use = r->slot;
 	s->position = r->chunk;
@@ -454,6 +481,20 @@ restore_spaces(CScanPool *pool, const CScanTraceRecord *r)
 }
 
 static const char *
+restore_layout(CScanPool *pool, const CScanTraceRecord *r, int space)
+{
+	CScanRange	places[CSCAN_RANGES_IN_RECORD];
+	uint32_t	n = cscan_trace_get_ranges(r, places);
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		if (!cscan_record_add_column(&pool->spaces[space].columns, places[i]))
+			return "a layout that cannot be";
+	}
+	return n > 0 ? NULL : "a layout that cannot be";
+}
+
+static const char *
 restore_ranges(CScanPool *pool, const CScanTraceRecord *r, int scan, int space)
 {
 	CScanScan  *s = &pool->scans[scan];
@@ -467,8 +508,8 @@ restore_ranges(CScanPool *pool, const CScanTraceRecord *r, int scan, int space)
 		const CScanSpaceRange *last = s->nranges > 0 ? &cscan_ranges(pool, scan)[s->nranges - 1] : NULL;
 
 		if (ranges[i].first >= ranges[i].end ||
-			ranges[i].end > (pool->spaces[space].striped ? pool->spaces[space].chunk_blocks :
-							 cscan_space_capacity(&pool->spaces[space])) ||
+			ranges[i].end > cscan_space_capacity(&pool->spaces[space]) ||
+			cscan_space_is_columnar(&pool->spaces[space]) ||
 			(last && last->space == space && ranges[i].first < last->blocks.end) ||
 			(last && s->started &&
 			 pool->spaces[last->space].first_chunk > pool->spaces[space].first_chunk))
@@ -555,6 +596,21 @@ check_slots(const CScanPool *pool)
 	return NULL;
 }
 
+/* A layout has the blocks of a chunk, and an extent whole chunks. */
+static const char *
+check_layouts(const CScanPool *pool)
+{
+	for (int i = 0; i < pool->state->limits.max_spaces; i++)
+	{
+		const CScanSpace *p = &pool->spaces[i];
+
+		if (p->used && cscan_space_is_columnar(p) &&
+			(cscan_layout_blocks(&p->columns) != p->chunk_blocks || p->extent % p->chunk_blocks != 0))
+			return "a layout that its space does not have";
+	}
+	return NULL;
+}
+
 /* Readers must read slots that are taken. */
 static const char *
 check_readers(const CScanPool *pool)
@@ -565,6 +621,8 @@ check_readers(const CScanPool *pool)
 
 		if (s->used && s->in_use != CSCAN_NONE && pool->slots[s->in_use].space == CSCAN_NONE)
 			return "a scan that reads a slot that is free";
+		if (s->used && s->started && !cscan_pool_columns_fit(pool, i))
+			return "a scan of no column";
 	}
 	for (int i = 0; i < pool->state->limits.max_helpers; i++)
 	{
@@ -581,6 +639,8 @@ end_restore(CScanPool *pool)
 {
 	const char *wrong = check_readers(pool);
 
+	if (wrong == NULL)
+		wrong = check_layouts(pool);
 	if (wrong == NULL)
 		wrong = check_slots(pool);
 	if (wrong == NULL)
@@ -603,6 +663,12 @@ cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan, int *
 			return restore_device(pool, r);
 		case CSCAN_TRACE_STATE_SPACE:
 			return restore_space(pool, r);
+		case CSCAN_TRACE_STATE_COLUMNAR:
+			*scan = *space = CSCAN_NONE;
+			if (!is_space(pool, r->other) || cscan_space_is_columnar(&pool->spaces[r->other]))
+				return "a layout of no space";
+			*space = r->other;
+			return NULL;
 		case CSCAN_TRACE_STATE_LOADED:
 			if (!is_space(pool, r->other))
 				return "loads of no space";
@@ -629,9 +695,15 @@ cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan, int *
 			*scan = r->scan;
 			*space = r->other;
 			return NULL;
+		case CSCAN_TRACE_STATE_COLUMNS:
+			if (!is_used_scan(pool, r->scan))
+				return "columns of no scan";
+			pool->scans[r->scan].columns = r->time;
+			return NULL;
 		case CSCAN_TRACE_RANGES:
-			return *space == CSCAN_NONE ? "ranges that nobody has" :
-				restore_ranges(pool, r, *scan, *space);
+			if (*space == CSCAN_NONE)
+				return "ranges that nobody has";
+			return *scan == CSCAN_NONE ? restore_layout(pool, r, *space) : restore_ranges(pool, r, *scan, *space);
 		case CSCAN_TRACE_STATE_WANTED:
 			return restore_wanted(pool, r);
 		case CSCAN_TRACE_STATE_HELPER:

@@ -120,8 +120,8 @@ change_reach(void)
 typedef struct CScanSample
 {
 	RelFileLocator locator;
-	uint32		group;			/* of a scan with stripes; all else is for the
-								 * others */
+	uint32		group;			/* of an index of columns; all else is for
+								 * tables */
 	uint32		nblocks;
 	uint32		blocks[RESIDENT_SAMPLE];
 } CScanSample;
@@ -129,8 +129,8 @@ typedef struct CScanSample
 static bool
 is_in_memory(const CScanRegistration *reg, const CScanSample *sample)
 {
-	if (reg->stripes)
-		return reg->stripes->in_memory(reg->stripes->arg, sample->group);
+	if (reg->groups)
+		return reg->groups->in_memory(reg->groups->arg, sample->group);
 	for (uint32 i = 0; i < sample->nblocks; i++)
 	{
 		if (!cscan_in_buffers(sample->locator, sample->blocks[i]))
@@ -167,7 +167,7 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 	{
 		samples[i].locator = cscan_tables[cscan_pool.space_of[candidates[i]]].locator;
 		samples[i].group = candidates[i] - cscan_pool_space_of(&cscan_pool, candidates[i])->first_chunk;
-		samples[i].nblocks = reg->stripes ? 0 :
+		samples[i].nblocks = reg->groups ? 0 :
 			cscan_pool_sample(&cscan_pool, scan, candidates[i], samples[i].blocks, RESIDENT_SAMPLE);
 	}
 	cscan_unlock();

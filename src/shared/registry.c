@@ -46,7 +46,7 @@ worth_sharing(const CScanTarget *targets, int ntargets)
 		for (uint32 r = 0; r < targets[i].nranges; r++)
 			wanted += targets[i].ranges[r].end - targets[i].ranges[r].first;
 		chunk_blocks = Min(chunk_blocks,
-						   targets[i].stripes ? 1 : cscan_tables_chunk_blocks(targets[i].nblocks));
+						   targets[i].groups ? 1 : cscan_tables_chunk_blocks(targets[i].nblocks));
 	}
 	return wanted > chunk_blocks;
 }
@@ -55,8 +55,8 @@ worth_sharing(const CScanTarget *targets, int ntargets)
 static bool
 is_in_memory(const CScanTarget *target, uint32 number)
 {
-	if (target->stripes)
-		return target->stripes->in_memory(target->stripes->arg, number);
+	if (target->groups)
+		return target->groups->in_memory(target->groups->arg, number);
 	return cscan_in_buffers(cscan_relation_locator(target->rel), number);
 }
 
@@ -159,12 +159,9 @@ may_be_joinable(void)
  * index has.  Call with the lock held.
  */
 static void
-announce_stripes(int scan, int table, const CScanTarget *target)
+announce_groups(int scan, int table, const CScanTarget *target)
 {
-	const CScanLayout *layout = cscan_table_layout(&cscan_tables[table]);
 	uint32		chunk_blocks = cscan_pool.spaces[table].chunk_blocks;
-	CScanRange	stripes[CSCAN_LAYOUT_COLUMNS];
-	uint32		nstripes = cscan_layout_stripes(layout, target->stripes->columns, target->stripes->ncolumns, stripes);
 
 	for (uint32 r = 0; r < target->nranges; r++)
 	{
@@ -172,12 +169,13 @@ announce_stripes(int scan, int table, const CScanTarget *target)
 		target->room[r].end = target->ranges[r].end * chunk_blocks;
 	}
 	cscan_pool_announce(&cscan_pool, scan, table, target->nblocks * chunk_blocks, target->room, target->nranges);
-	cscan_pool_announce_stripes(&cscan_pool, scan, table, stripes, nstripes);
+	cscan_pool_set_columns(&cscan_pool, scan, target->groups->columns);
 }
 
 /*
- * Announce these tables.  False if one finds no room, or has chunks larger
- * than the budget.  Call with the lock held, which may be released in between.
+ * Announce these tables.  False if one finds no room, or if the budget has none
+ * for what is wanted of a chunk.  Call with the lock held, which may be released
+ * in between.
  */
 static bool
 announce(int scan, CScanTarget *targets, int ntargets)
@@ -194,21 +192,23 @@ announce(int scan, CScanTarget *targets, int ntargets)
 			cscan_unlock();
 			cscan_lock();
 		}
-		if (targets[i].stripes)
-			table = cscan_tables_have_groups(targets[i].rel, targets[i].nblocks, &targets[i].stripes->layout);
+		if (targets[i].groups)
+			table = cscan_tables_have_groups(targets[i].rel, targets[i].nblocks, &targets[i].groups->layout);
 		else
 			table = cscan_tables_have(targets[i].rel, targets[i].nblocks);
 		if (table == CSCAN_NONE)
 			return false;
-		if (targets[i].stripes)
-			announce_stripes(scan, table, &targets[i]);
+		if (targets[i].groups)
+			announce_groups(scan, table, &targets[i]);
 		else
 			cscan_pool_announce(&cscan_pool, scan, table, targets[i].nblocks,
 								targets[i].ranges, targets[i].nranges);
 		targets[i].nchunks = cscan_pool_count_wanted(&cscan_pool, scan, table);
-		targets[i].chunk_blocks = cscan_pool.spaces[table].chunk_blocks;
-		*chunk_cost = Max(*chunk_cost, cscan_pool.spaces[table].chunk_blocks);
-		if (cscan_pool.spaces[table].chunk_blocks > cscan_pool.state->budget)
+		targets[i].chunk_blocks = targets[i].groups ?
+			cscan_layout_cost(&cscan_pool.spaces[table].columns, targets[i].groups->columns) :
+			cscan_pool.spaces[table].chunk_blocks;
+		*chunk_cost = Max(*chunk_cost, targets[i].chunk_blocks);
+		if (targets[i].chunk_blocks > cscan_pool.state->budget)
 			return false;
 	}
 	return true;
@@ -313,7 +313,7 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
 	reg->joinable = joinable;
-	reg->stripes = targets[0].stripes;
+	reg->groups = targets[0].groups;
 	reg->ticket.scan = scan;
 	reg->ticket.scan_serial = cscan_scans[scan].serial;
 	dlist_push_head(&cscan_registrations, &reg->node);
@@ -417,7 +417,7 @@ cscan_registry_ticket(const CScanRegistration *reg)
 }
 
 CScanRegistration *
-cscan_registry_join(const CScanTicket *ticket, const CScanStripes *stripes)
+cscan_registry_join(const CScanTicket *ticket, const CScanGroupTarget *groups)
 {
 	CScanRegistration *reg;
 	Latch	   *latch;
@@ -427,7 +427,7 @@ cscan_registry_join(const CScanTicket *ticket, const CScanStripes *stripes)
 	reg->ticket = *ticket;
 	reg->owner = CurrentResourceOwner;
 	reg->helper = CSCAN_NONE;
-	reg->stripes = stripes;
+	reg->groups = groups;
 
 	cscan_lock();
 	if (cscan_scans[ticket->scan].serial == ticket->scan_serial)

@@ -31,19 +31,18 @@ typedef struct CScanTicket
  * What a scan wants of each row group of an index of columns.  It lives as long
  * as the registration.
  */
-typedef struct CScanStripes
+typedef struct CScanGroupTarget
 {
 	CScanLayout layout;			/* for an index that has none yet */
-	int			ncolumns;
-	int			columns[CSCAN_LAYOUT_COLUMNS];	/* in order */
+	uint64		columns;		/* a set, see layout.h */
 	bool		(*in_memory) (void *arg, uint32 group); /* are they all in
 														 * shared buffers? */
 	void	   *arg;
-} CScanStripes;
+} CScanGroupTarget;
 
 /*
  * What a scan is to read of one table: these ranges of its first nblocks
- * blocks, in order, none of which touches the next.  With stripes it is an
+ * blocks, in order, none of which touches the next.  With "groups" it is an
  * index of columns, and both are row groups.  Only the views use read_before,
  * the number of blocks read before.
  */
@@ -54,11 +53,12 @@ typedef struct CScanTarget
 	const CScanRange *ranges;
 	uint32		nranges;
 	uint32		read_before;
-	const CScanStripes *stripes;	/* or NULL */
-	CScanRange *room;			/* with stripes: room for nranges, used by
+	const CScanGroupTarget *groups; /* or NULL */
+	CScanRange *room;			/* with groups: room for nranges, used by
 								 * registration */
 	uint32		nchunks;		/* set by registration: chunks wanted */
-	uint32		chunk_blocks;	/* set by registration: blocks in a chunk */
+	uint32		chunk_blocks;	/* set by registration: blocks in a chunk, of
+								 * an index those of the columns */
 } CScanTarget;
 
 /* A chunk that is handed out. */
@@ -70,7 +70,7 @@ typedef struct CScanPortion
 	uint32		number;			/* its number among all chunks, while
 								 * registered */
 	CScanRange	blocks;			/* its blocks; the table may end before; of no
-								 * use with stripes */
+								 * use with groups */
 } CScanPortion;
 
 /* How a chunk came to the scan. */
@@ -113,12 +113,12 @@ extern void cscan_registry_take_back(CScanRegistration *reg, Oid relid);
 extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
 
 /*
- * Join another process's scan, with this process's idea of its stripes, if it
- * has some.  NULL if there is no room, or if its owner has left.  A process
+ * Join another process's scan, with this process's idea of what it wants of row
+ * groups, if it does.  NULL if there is no room, or if its owner has left.  A process
  * that could not join still takes chunks, as long as there are any, and reads
  * them itself.
  */
-extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket, const CScanStripes *stripes);
+extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket, const CScanGroupTarget *groups);
 extern bool cscan_registry_take(const CScanTicket *ticket, CScanPortion *portion);
 
 /*

@@ -21,7 +21,7 @@ struct CScanRegistration
 								 * owner */
 	bool		joinable;		/* other processes may join: owner's only */
 	CScanTicket ticket;
-	const CScanStripes *stripes;	/* of a scan of an index of columns */
+	const CScanGroupTarget *groups; /* of a scan of an index of columns */
 
 	/* Chunks that have been taken ahead, see next_chunk.c */
 	CScanPortion ahead[CSCAN_MAX_AHEAD];

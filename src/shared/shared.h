@@ -50,7 +50,6 @@
 
 #include "cscan.h"
 #include "policy/balance.h"
-#include "policy/layout.h"
 #include "shared/trace_ring.h"
 
 /*
@@ -128,8 +127,6 @@ typedef struct CScanSharedTable
 	Oid			relid;
 	RelFileLocator locator;
 	bool		permanent;
-	int			layout;			/* of an index of columns: its layout; else
-								 * CSCAN_NONE */
 
 	/* Changed under the lock. */
 	CScanLockState lock_state;
@@ -138,15 +135,6 @@ typedef struct CScanSharedTable
 	uint64		chunks_loaded;
 	uint64		blocks_read;
 } CScanSharedTable;
-
-/* Indexes of columns that are scanned at one time; others are not scheduled. */
-#define CSCAN_MAX_LAYOUTS	256
-
-typedef struct CScanSharedLayout
-{
-	bool		used;			/* under the lock */
-	CScanLayout layout;			/* stays as it is while an index has it */
-} CScanSharedLayout;
 
 /* Counters of one policy since the last reset. */
 typedef struct CScanStats
@@ -270,8 +258,6 @@ typedef struct CScanShared
 	double		others_taken;
 	double		scans_lost;
 
-	CScanSharedLayout layouts[CSCAN_MAX_LAYOUTS];
-
 	CScanUpkeep upkeep;
 	CScanBuilt	built;
 
@@ -357,13 +343,6 @@ extern int	cscan_tables_have_groups(Relation index, uint32 ngroups, const CScanL
 extern uint32 cscan_tables_chunk_blocks(BlockNumber nblocks);
 extern void cscan_tables_hide(int table);
 extern void cscan_tables_drop(int table);
-
-/* An index's layout; NULL: it is a table.  It stays while the entry does. */
-static inline const CScanLayout *
-cscan_table_layout(const CScanSharedTable *table)
-{
-	return table->layout == CSCAN_NONE ? NULL : &cscan_shared->layouts[table->layout].layout;
-}
 
 /* Is a block in shared buffers just now?  This pins nothing. */
 extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);

@@ -82,7 +82,7 @@ cscan_tables_chunk_blocks(BlockNumber nblocks)
  * Add a space for so many row groups.  The layout says how large they are.
  */
 static int
-add_striped_space(uint32 ngroups, const CScanLayout *layout, uint32 device)
+add_columnar_space(uint32 ngroups, const CScanLayout *layout, uint32 device)
 {
 	int			table;
 
@@ -90,7 +90,7 @@ add_striped_space(uint32 ngroups, const CScanLayout *layout, uint32 device)
 		return CSCAN_NONE;
 	table = cscan_pool_add_space(&cscan_pool, cscan_layout_blocks(layout), nchunks_for(1, ngroups), device);
 	if (table != CSCAN_NONE)
-		cscan_pool_set_striped(&cscan_pool, table);
+		cscan_pool_set_columnar(&cscan_pool, table, layout);
 	return table;
 }
 
@@ -126,43 +126,17 @@ key_of(Oid relid, RelFileLocator locator)
 	return key;
 }
 
-/* Take a layout that is free; CSCAN_NONE if there is none. */
-static int
-take_layout(const CScanLayout *layout)
-{
-	for (int i = 0; i < CSCAN_MAX_LAYOUTS; i++)
-	{
-		if (cscan_shared->layouts[i].used)
-			continue;
-		cscan_shared->layouts[i].used = true;
-		cscan_shared->layouts[i].layout = *layout;
-		return i;
-	}
-	return CSCAN_NONE;
-}
-
-static void
-give_back_layout(int layout)
-{
-	if (layout != CSCAN_NONE)
-		cscan_shared->layouts[layout].used = false;
-}
-
 /*
  * Make an entry for an index with this layout, or for a table if it is NULL.
  * "size" is in row groups, or in blocks.
  */
 static int
-make_entry(Relation rel, CScanTableKey key, CScanTableEntry *entry, uint32 size, const CScanLayout *proposed)
+make_entry(Relation rel, CScanTableKey key, CScanTableEntry *entry, uint32 size, const CScanLayout *layout)
 {
 	uint32		device = device_of(cscan_locator_tablespace(key.locator));
 	CScanSharedTable *t;
-	int			layout = CSCAN_NONE;
-	int			table;
+	int			table = layout ? add_columnar_space(size, layout, device) : add_space(size, device);
 
-	if (proposed != NULL && (layout = take_layout(proposed)) == CSCAN_NONE)
-		return CSCAN_NONE;
-	table = proposed ? add_striped_space(size, proposed, device) : add_space(size, device);
 	if (table != CSCAN_NONE && entry == NULL)
 	{
 		entry = hash_search(table_hash, &key, HASH_ENTER_NULL, NULL);
@@ -173,10 +147,7 @@ make_entry(Relation rel, CScanTableKey key, CScanTableEntry *entry, uint32 size,
 		}
 	}
 	if (table == CSCAN_NONE)
-	{
-		give_back_layout(layout);
 		return CSCAN_NONE;
-	}
 	entry->table = table;
 
 	t = &cscan_tables[table];
@@ -185,7 +156,6 @@ make_entry(Relation rel, CScanTableKey key, CScanTableEntry *entry, uint32 size,
 	t->relid = RelationGetRelid(rel);
 	t->locator = key.locator;
 	t->permanent = rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
-	t->layout = layout;
 	t->lock_state = CSCAN_TABLE_WANTED;
 	cscan_shared->tables_changed = true;
 	return table;
@@ -239,7 +209,6 @@ cscan_tables_drop(int table)
 {
 	Assert(cscan_pool.spaces[table].nscans == 0);
 	cscan_tables_hide(table);
-	give_back_layout(cscan_tables[table].layout);
 	cscan_pool_remove_space(&cscan_pool, table);
 }
 

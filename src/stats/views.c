@@ -150,7 +150,7 @@ copy_ranges(int scan, CScanCopy *copy)
 
 	copy->nranges = 0;
 	copy->has_ranges = cscan_scans[scan].tables == 1 &&
-		(table == CSCAN_NONE || !cscan_pool.spaces[table].striped);
+		(table == CSCAN_NONE || !cscan_space_is_columnar(&cscan_pool.spaces[table]));
 	if (!copy->has_ranges || s->nspaces != 1 || !s->started)
 		return;
 	if (s->nranges == 0)

@@ -4,7 +4,7 @@
  *		Where a row group is stored, for those who plan its loads.
  *
  *		layout			the places that an index's columns have in a chunk
- *		find_runs		the blocks that a load of such places reads
+ *		find_runs		the blocks that a load of some columns reads
  *
  * The ABM has no relation, only the name of its file.  Whatever it finds, scans
  * read each page by themselves and check its generation.  So a page that is no
@@ -127,7 +127,7 @@ read_entry(RelFileLocator locator, bool permanent, uint32 group, uint32 ncolumns
 
 uint32
 cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, const CScanLayout *layout,
-					  const CScanRun *places, uint32 nplaces, CScanRun *runs, uint64 *generation)
+					  uint64 columns, CScanRun *runs, uint64 *generation)
 {
 	CScanEntry	entry;
 	CScanStoredRun stored[CSCAN_LAYOUT_COLUMNS];
@@ -137,23 +137,15 @@ cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, cons
 	if (!read_entry(locator, permanent, group, layout->ncolumns, &entry, stored))
 		return 0;
 	*generation = entry.generation;
-	for (uint32 p = 0; p < nplaces; p++)
+	for (uint32 c = 0; c < layout->ncolumns; c++)
 	{
-		CScanRange	range = {places[p].place, places[p].place + (places[p].end - places[p].first)};
+		uint32		npages = cscan_stored_run_pages(&stored[c]);
 
-		for (uint32 c = 0; c < layout->ncolumns; c++)
-		{
-			CScanRange	part;
-			uint32		npages = cscan_stored_run_pages(&stored[c]);
-			uint32		skipped;
-
-			if ((uint64) stored[c].page + npages > entry.npages ||
-				!cscan_layout_part(layout, c, npages, range, &part, &skipped))
-				continue;
-			runs[n].first = entry.first + stored[c].page + skipped;
-			runs[n].end = runs[n].first + (part.end - part.first);
-			runs[n++].place = part.first;
-		}
+		if ((columns >> c & 1) == 0 || npages == 0 || (uint64) stored[c].page + npages > entry.npages)
+			continue;
+		runs[n].first = entry.first + stored[c].page;
+		runs[n].end = runs[n].first + Min(npages, cscan_layout_size(layout, c));
+		runs[n++].place = layout->begin[c];
 	}
 	return n;
 }

@@ -63,7 +63,7 @@
 #include "storage/bufpage.h"
 
 #include "columns/run.h"
-#include "policy/layout.h"
+#include "policy/space.h"
 
 #define CSCAN_STORE_MAGIC		0xC5CA0C01
 #define CSCAN_STORE_VERSION		1
@@ -270,12 +270,12 @@ extern uint32 cscan_store_max_groups(void);
 extern void cscan_store_layout(Relation index, const CScanRange *ranges, uint32 nranges, CScanLayout *layout);
 
 /*
- * Get the runs of blocks of the index's file that these places of a group have
- * now, at most nplaces and the number of columns.  Returns their number, and
- * the entry's generation; both are 0 if nothing is stored.
+ * Get the runs of blocks of the index's file that these columns of a group have
+ * now, at most one for each, and where the layout has a place for them.  Returns
+ * their number, and the entry's generation; both are 0 if nothing is stored.
  */
 extern uint32 cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, const CScanLayout *layout,
-									const CScanRun *places, uint32 nplaces, CScanRun *runs, uint64 *generation);
+									uint64 columns, CScanRun *runs, uint64 *generation);
 
 /* ---------- extents.c ---------- */
 

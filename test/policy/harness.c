@@ -99,6 +99,22 @@ scan_add(CScanPool *pool, int table, CScanPolicyId policy, uint32_t nblocks,
 	return scan_ranges(pool, table, policy, nblocks, &range, range.first < range.end, now);
 }
 
+CScanLayout
+random_layout(Random *random, uint32_t chunk_blocks, uint32_t max_columns)
+{
+	uint32_t	most = chunk_blocks < max_columns ? chunk_blocks : max_columns;
+	CScanLayout layout = {.ncolumns = 1 + random_below(random, most)};
+
+	for (uint32_t c = 0; c < layout.ncolumns; c++)
+	{
+		uint32_t	left = chunk_blocks - layout.begin[c] - (layout.ncolumns - c);
+
+		layout.begin[c + 1] = layout.begin[c] + 1 +
+			(c + 1 == layout.ncolumns ? left : random_below(random, left / (layout.ncolumns - c) * 2 + 1) % (left + 1));
+	}
+	return layout;
+}
+
 void
 announce_all(CScanPool *pool, int scan, int table, uint32_t nblocks)
 {
@@ -368,12 +384,6 @@ count_needed(const CScanPool *pool, int scan)
 		CScanRange	blocks = ranges[r].blocks;
 
 		has_ranges[ranges[r].space] = true;
-		if (space->striped)
-		{
-			needed += (uint64_t) (blocks.end - blocks.first) *
-				cscan_set_count_range(cscan_wanted(pool, scan), space->first_chunk, space->first_chunk + space->nchunks - 1);
-			continue;
-		}
 		for (uint32_t b = blocks.first; b < blocks.end;)
 		{
 			uint32_t	chunk = b / space->chunk_blocks;
@@ -395,6 +405,12 @@ count_needed(const CScanPool *pool, int scan)
 			continue;
 		if (first >= space->extent)
 			return UINT64_MAX;
+		if (cscan_space_is_columnar(space))
+		{
+			for (uint32_t k = 0; k < space->columns.ncolumns; k++)
+				needed += (pool->scans[scan].columns >> k & 1) * cscan_layout_size(&space->columns, k);
+			continue;
+		}
 		needed += space->extent - first < space->chunk_blocks ? space->extent - first : space->chunk_blocks;
 	}
 	return needed;

@@ -55,6 +55,9 @@ extern int	scan_add(CScanPool *pool, int table, CScanPolicyId policy,
 					 uint32_t nblocks, uint32_t first, uint32_t last,
 					 uint64_t now);
 
+/* A layout of a chunk of so many blocks, with up to max_columns columns. */
+extern CScanLayout random_layout(Random *random, uint32_t chunk_blocks, uint32_t max_columns);
+
 /* A scan announces all of a table's nblocks. */
 extern void announce_all(CScanPool *pool, int scan, int table, uint32_t nblocks);
 

@@ -15,6 +15,7 @@
 
 _Static_assert(MACHINE_NONE == CSCAN_NONE && MACHINE_NO_CHUNK == CSCAN_NO_CHUNK, "none");
 _Static_assert(MACHINE_MAX_RANGES == CSCAN_MAX_RANGES, "ranges");
+_Static_assert(MACHINE_MAX_COLUMNS == CSCAN_LAYOUT_COLUMNS, "columns");
 _Static_assert((int) MACHINE_NORMAL == (int) CSCAN_POLICY_NORMAL &&
 			   (int) MACHINE_ATTACH == (int) CSCAN_POLICY_ATTACH &&
 			   (int) MACHINE_ELEVATOR == (int) CSCAN_POLICY_ELEVATOR &&
@@ -117,15 +118,18 @@ announce(void *m, int scan, int space, uint32_t nblocks, const MachineRange *ran
 }
 
 static void
-set_striped(void *m, int space)
+set_columnar(void *m, int space, const uint32_t *begin, uint32_t ncolumns)
 {
-	cscan_pool_set_striped(m, space);
+	CScanLayout layout = {.ncolumns = ncolumns};
+
+	memcpy(layout.begin, begin, sizeof(uint32_t) * (ncolumns + 1));
+	cscan_pool_set_columnar(m, space, &layout);
 }
 
 static void
-announce_stripes(void *m, int scan, int space, const MachineRange *stripes, uint32_t nstripes)
+set_columns(void *m, int scan, uint64_t columns)
 {
-	cscan_pool_announce_stripes(m, scan, space, (const CScanRange *) stripes, nstripes);
+	cscan_pool_set_columns(m, scan, columns);
 }
 
 static void
@@ -429,8 +433,8 @@ const Machine core_machine = {
 	.set_cached = set_cached,
 	.add_scan = add_scan,
 	.announce = announce,
-	.set_striped = set_striped,
-	.announce_stripes = announce_stripes,
+	.set_columnar = set_columnar,
+	.set_columns = set_columns,
 	.start = start,
 	.rest = rest,
 	.remove_scan = remove_scan,

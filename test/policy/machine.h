@@ -21,6 +21,9 @@
 /* Ranges that a scan's interest can have. */
 #define MACHINE_MAX_RANGES	1024
 
+/* Columns that a space can have. */
+#define MACHINE_MAX_COLUMNS	33
+
 /* The policies that both have. */
 enum
 {
@@ -163,7 +166,7 @@ typedef struct Machine
 
 	int			(*add_space) (void *m, uint32_t chunk_blocks, uint32_t nchunks, uint32_t device);
 	bool		(*extend_space) (void *m, int space, uint32_t nchunks);
-	void		(*set_striped) (void *m, int space);
+	void		(*set_columnar) (void *m, int space, const uint32_t *begin, uint32_t ncolumns);
 	void		(*remove_space) (void *m, int space);
 	void		(*set_access) (void *m, int space, int access);
 	void		(*set_cursor) (void *m, int space, uint32_t chunk);
@@ -172,8 +175,7 @@ typedef struct Machine
 	int			(*add_scan) (void *m, int policy, uint64_t now);
 	void		(*announce) (void *m, int scan, int space, uint32_t nblocks,
 							 const MachineRange *ranges, uint32_t nranges);
-	void		(*announce_stripes) (void *m, int scan, int space, const MachineRange *stripes,
-									 uint32_t nstripes);
+	void		(*set_columns) (void *m, int scan, uint64_t columns);
 	void		(*start) (void *m, int scan, uint64_t now);
 	void		(*rest) (void *m, int scan, uint64_t now);
 	void		(*remove_scan) (void *m, int scan);

@@ -47,7 +47,7 @@ static const char *const call_names[] = {
 	"limits", "add space", "extend space", "remove space", "access", "register", "announce", "start",
 	"rest", "unwant", "unwant space", "unregister", "stalled", "warm", "position", "join", "quit",
 	"choose", "block time", "take", "decide", "loaded", "drop", "useless", "release", "hold",
-	"cursor", "cached", "leave space", "shrink", "striped", "stripes"
+	"cursor", "cached", "leave space", "shrink", "columnar", "columns"
 };
 
 #define NAME(names, n)	((n) < sizeof(names) / sizeof(names[0]) ? (names)[n] : "?")
@@ -116,9 +116,13 @@ describe_state(const CScanTraceRecord *r, FILE *out)
 		case CSCAN_TRACE_STATE_SPACE:
 			fprintf(out, " space %d chunks %u+%u chunk_blocks %u extent %u cursor %u device %u access %s",
 					r->other, (uint32_t) r->time, (uint32_t) (r->time >> 32), r->chunk, r->blocks,
-					(uint32_t) r->scan, r->count, NAME(access_names, r->flag & ~CSCAN_TRACE_SPACE_STRIPED));
-			if (r->flag & CSCAN_TRACE_SPACE_STRIPED)
-				fprintf(out, " striped");
+					(uint32_t) r->scan, r->count, NAME(access_names, r->flag));
+			break;
+		case CSCAN_TRACE_STATE_COLUMNAR:
+			fprintf(out, " space %d columns %u", r->other, r->count);
+			break;
+		case CSCAN_TRACE_STATE_COLUMNS:
+			fprintf(out, " scan %d columns %llx", r->scan, (unsigned long long) r->time);
 			break;
 		case CSCAN_TRACE_STATE_LOADED:
 			fprintf(out, " space %d last load %llu", r->other, (unsigned long long) r->time);
@@ -204,6 +208,9 @@ describe_space_call(const CScanTraceRecord *r, FILE *out)
 		case CSCAN_TRACE_CACHED:
 			fprintf(out, " chunk %u: %s", r->chunk, r->flag ? "yes" : "no");
 			break;
+		case CSCAN_TRACE_COLUMNAR:
+			fprintf(out, " space %d columns %u", r->other, r->count);
+			break;
 		default:
 			fprintf(out, " %d", r->other);
 			break;
@@ -222,8 +229,8 @@ describe_scan_call(const CScanTraceRecord *r, FILE *out)
 		case CSCAN_TRACE_ANNOUNCE:
 			fprintf(out, " scan %d space %d blocks %u ranges %u", r->scan, r->other, r->blocks, r->count);
 			break;
-		case CSCAN_TRACE_STRIPES:
-			fprintf(out, " scan %d space %d stripes %u", r->scan, r->other, r->count);
+		case CSCAN_TRACE_COLUMNS:
+			fprintf(out, " scan %d: %llx", r->scan, (unsigned long long) r->time);
 			break;
 		case CSCAN_TRACE_START:
 			fprintf(out, " scan %d -> chunk %u", r->scan, r->chunk);
@@ -265,7 +272,7 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 		case CSCAN_TRACE_ADD_SPACE:
 		case CSCAN_TRACE_EXTEND_SPACE:
 		case CSCAN_TRACE_REMOVE_SPACE:
-		case CSCAN_TRACE_STRIPED:
+		case CSCAN_TRACE_COLUMNAR:
 		case CSCAN_TRACE_ACCESS:
 		case CSCAN_TRACE_CURSOR:
 		case CSCAN_TRACE_CACHED:
@@ -333,7 +340,7 @@ has_time(uint8_t kind)
 static bool
 is_call(uint8_t kind)
 {
-	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_STRIPES;
+	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_COLUMNS;
 }
 
 void
@@ -345,7 +352,8 @@ replay_describe(const CScanTraceRecord *r, FILE *out)
 		fprintf(out, "%14s ", "");
 	if (is_call(r->kind))
 		describe_call(r, out);
-	else if (r->kind >= CSCAN_TRACE_STATE && r->kind <= CSCAN_TRACE_STATE_END)
+	else if ((r->kind >= CSCAN_TRACE_STATE && r->kind <= CSCAN_TRACE_STATE_END) ||
+			 r->kind == CSCAN_TRACE_STATE_COLUMNAR || r->kind == CSCAN_TRACE_STATE_COLUMNS)
 		describe_state(r, out);
 	else if (r->kind == CSCAN_TRACE_RANGES)
 		describe_ranges(r, out);
@@ -473,14 +481,31 @@ are_in_order(const CScanRange *ranges, uint32_t n, uint32_t nblocks)
 	return true;
 }
 
-/* Stripes that the space can have, of a scan that has told none before. */
+/* The layout that a record's ranges are; its ncolumns is 0 if they are none. */
+static CScanLayout
+layout_of(const CScanTraceRecord *r, const CScanRange *places)
+{
+	CScanLayout layout = {.ncolumns = 0};
+
+	for (uint32_t i = 0; i < r->count; i++)
+	{
+		if (!cscan_record_add_column(&layout, places[i]))
+			layout.ncolumns = CSCAN_LAYOUT_COLUMNS;
+	}
+	if (layout.ncolumns != r->count)
+		layout.ncolumns = 0;
+	return layout;
+}
+
+/* A layout that a new space can have. */
 static bool
-are_stripes(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *stripes)
+is_layout(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *places)
 {
 	const CScanSpace *space = &pool->spaces[r->other];
+	CScanLayout layout = layout_of(r, places);
 
-	return space->striped && !cscan_interest_has_ranges(pool, r->scan, r->other) &&
-		are_in_order(stripes, r->count, space->chunk_blocks);
+	return layout.ncolumns > 0 && space->nscans == 0 && !cscan_space_is_columnar(space) &&
+		cscan_layout_blocks(&layout) == space->chunk_blocks && space->extent % space->chunk_blocks == 0;
 }
 
 /* An interest that the space can have, and that the scan has not told before. */
@@ -490,7 +515,7 @@ is_interest(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 	const CScanSpace *space = &pool->spaces[r->other];
 
 	return r->blocks <= cscan_space_capacity(space) &&
-		(!space->striped || r->blocks % space->chunk_blocks == 0) &&
+		(!cscan_space_is_columnar(space) || r->blocks % space->chunk_blocks == 0) &&
 		cscan_pool_count_wanted(pool, r->scan, r->other) == 0 && are_in_order(ranges, r->count, r->blocks);
 }
 
@@ -511,8 +536,8 @@ is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 			return is_space(pool, r->other) && pool->spaces[r->other].nscans == 0;
 		case CSCAN_TRACE_ACCESS:
 			return is_space(pool, r->other) && r->flag <= CSCAN_ACCESS_REFUSED;
-		case CSCAN_TRACE_STRIPED:
-			return is_space(pool, r->other) && pool->spaces[r->other].nscans == 0;
+		case CSCAN_TRACE_COLUMNAR:
+			return is_space(pool, r->other) && is_layout(pool, r, ranges);
 		case CSCAN_TRACE_CURSOR:
 			return is_space(pool, r->other) && r->chunk <= max_chunks;
 		case CSCAN_TRACE_CACHED:
@@ -522,11 +547,11 @@ is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 		case CSCAN_TRACE_ANNOUNCE:
 			return is_scan(pool, r->scan) && !pool->scans[r->scan].started && is_space(pool, r->other) &&
 				is_interest(pool, r, ranges);
-		case CSCAN_TRACE_STRIPES:
-			return is_scan(pool, r->scan) && !pool->scans[r->scan].started && is_space(pool, r->other) &&
-				are_stripes(pool, r, ranges);
-		case CSCAN_TRACE_START:
+		case CSCAN_TRACE_COLUMNS:
 			return is_scan(pool, r->scan) && !pool->scans[r->scan].started;
+		case CSCAN_TRACE_START:
+			return is_scan(pool, r->scan) && !pool->scans[r->scan].started &&
+				cscan_pool_columns_fit(pool, r->scan);
 		case CSCAN_TRACE_UNWANT:
 			return is_started(pool, r->scan) && r->chunk < max_chunks;
 		case CSCAN_TRACE_LEAVE_SPACE:
@@ -563,6 +588,8 @@ is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 static void
 call_plain(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 {
+	CScanLayout layout;
+
 	switch (r->kind)
 	{
 		case CSCAN_TRACE_LIMITS:
@@ -583,11 +610,12 @@ call_plain(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 		case CSCAN_TRACE_ANNOUNCE:
 			cscan_pool_announce(pool, r->scan, r->other, r->blocks, ranges, r->count);
 			break;
-		case CSCAN_TRACE_STRIPED:
-			cscan_pool_set_striped(pool, r->other);
+		case CSCAN_TRACE_COLUMNAR:
+			layout = layout_of(r, ranges);
+			cscan_pool_set_columnar(pool, r->other, &layout);
 			break;
-		case CSCAN_TRACE_STRIPES:
-			cscan_pool_announce_stripes(pool, r->scan, r->other, ranges, r->count);
+		case CSCAN_TRACE_COLUMNS:
+			cscan_pool_set_columns(pool, r->scan, r->time);
 			break;
 		case CSCAN_TRACE_REST:
 			cscan_pool_rest(pool, r->scan, r->time);
@@ -757,7 +785,7 @@ play(FILE *in, Player *player, Replay *replay)
 	player->pool.state->traced = true;
 	while (read_record(in, r, replay))
 	{
-		bool		has_ranges = r->kind == CSCAN_TRACE_ANNOUNCE || r->kind == CSCAN_TRACE_STRIPES;
+		bool		has_ranges = r->kind == CSCAN_TRACE_ANNOUNCE || r->kind == CSCAN_TRACE_COLUMNAR;
 
 		if (r->kind == CSCAN_TRACE_END)
 			return REPLAY_SAME;

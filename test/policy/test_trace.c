@@ -178,6 +178,15 @@ make_ranges(Random *random, uint32_t nblocks, CScanRange *ranges)
 	return n;
 }
 
+/* Give a space columns; of at least one block each. */
+static void
+make_columnar(CScanPool *pool, Random *random, int space)
+{
+	CScanLayout layout = random_layout(random, pool->spaces[space].chunk_blocks, CSCAN_LAYOUT_COLUMNS);
+
+	cscan_pool_set_columnar(pool, space, &layout);
+}
+
 static void
 space_call(CScanPool *pool, Random *random)
 {
@@ -189,7 +198,7 @@ space_call(CScanPool *pool, Random *random)
 									 1 + random_below(random, random_chance(random, 20) ? 800 : 100),
 									 random_below(random, CSCAN_MAX_DEVICES));
 		if (space != CSCAN_NONE && random_chance(random, 20))
-			cscan_pool_set_striped(pool, space);
+			make_columnar(pool, random, space);
 		if (space != CSCAN_NONE)
 			cscan_pool_set_access(pool, space, CSCAN_ACCESS_GRANTED);
 	}
@@ -226,12 +235,12 @@ announce(CScanPool *pool, Random *random, int scan)
 			continue;
 		if (nblocks > cscan_space_capacity(space))
 			nblocks = (uint32_t) cscan_space_capacity(space);
-		if (space->striped)
+		if (cscan_space_is_columnar(space))
 			nblocks = (nblocks - 1) / space->chunk_blocks * space->chunk_blocks + space->chunk_blocks;
 		cscan_pool_announce(pool, scan, i, nblocks, ranges, make_ranges(random, nblocks, ranges));
-		if (space->striped && cscan_pool_count_wanted(pool, scan, i) > 0)
-			cscan_pool_announce_stripes(pool, scan, i, ranges, make_ranges(random, space->chunk_blocks, ranges));
 	}
+	if (random_chance(random, 80))
+		cscan_pool_set_columns(pool, scan, random_next(random) | 1);
 }
 
 /* One that rests leaves a space of which it has announced nothing since. */
@@ -722,7 +731,7 @@ test_print(void)
 	ok(replay_print(in, out, &replay) == REPLAY_SAME, "a trace is printed");
 	fclose(in);
 	fclose(out);
-	ok(strstr(text, "version 6: 8 scans, 6 slots, 16 helpers, 6 spaces, 2048 chunks\n") != NULL &&
+	ok(strstr(text, "version 7: 8 scans, 6 slots, 16 helpers, 6 spaces, 2048 chunks\n") != NULL &&
 	   strstr(text, " add space chunk_blocks 8 chunks 10 device 0 -> space 0\n") != NULL &&
 	   strstr(text, " access space 0: granted\n") != NULL &&
 	   strstr(text, "           100 register policy relevance -> scan 0\n") != NULL &&

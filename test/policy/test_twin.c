@@ -44,6 +44,7 @@ typedef struct Kind
 	bool		full;			/* begins with all its scans, and few others come;
 								 * elevator has each chunk read by all of them
 								 * before it decides anything */
+	uint32_t	columnar;		/* spaces that have columns (percent) */
 } Kind;
 
 #define N	MACHINE_NORMAL
@@ -54,36 +55,41 @@ typedef struct Kind
 
 /* *INDENT-OFF* */
 static const Kind kinds[] = {
-	{"tiny", 4, 4, 1, 8, 4, MIXED, 300, 1, 100, 0, 0, 20, false},
-	{"normal", 8, 12, 2, 40, 8, N, 600, 20, 50, 20, 0, 20, false},
-	{"attach", 8, 12, 2, 40, 8, A, 600, 20, 50, 20, 0, 20, false},
-	{"elevator", 8, 12, 2, 40, 8, E, 600, 20, 100, 20, 0, 20, false},
-	{"relevance", 8, 12, 2, 40, 8, R, 600, 20, 200, 20, 0, 20, false},
-	{"relevance, many scans", 40, 70, 3, 200, 4, R, 3000, 300, 100, 20, 0, 20, false},
-	{"demand", 8, 12, 2, 40, 8, D, 600, 20, 200, 20, 0, 20, false},
-	{"demand, many scans", 40, 70, 3, 200, 4, D, 3000, 300, 100, 20, 0, 20, false},
-	{"demand, many chunks", 12, 24, 2, 900, 1, D, 2000, 300, 50, 20, 0, 20, false},
-	{"mixed", 16, 24, 3, 60, 16, MIXED, 1000, 50, 200, 20, 0, 20, false},
-	{"large chunks", 12, 24, 2, 12, 1500, MIXED, 1000, 50, 50, 20, 0, 20, false},
-	{"one space and all", 4, 6, 3, 4, 4, MIXED, 300, 1, 100, 50, 0, 4, false},
-	{"families, normal", 12, 16, 24, 4, 8, N, 600, 20, 50, 60, 0, 6, false},
-	{"families, attach", 12, 16, 24, 4, 8, A, 600, 20, 50, 60, 0, 6, false},
-	{"families, elevator", 12, 16, 24, 4, 8, E, 600, 20, 50, 60, 0, 6, false},
-	{"families, relevance", 12, 16, 24, 4, 8, R, 600, 20, 100, 60, 0, 6, false},
-	{"families, demand", 12, 16, 24, 4, 8, D, 600, 20, 100, 60, 0, 6, false},
-	{"families", 16, 24, 24, 4, 16, MIXED, 1000, 20, 200, 60, 0, 6, false},
-	{"families of few, of larger chunks", 12, 24, 6, 6, 700, MIXED, 1000, 50, 50, 60, 0, 20, false},
-	{"spaces come and go", 6, 12, 12, 10, 4, MIXED, 600, 10, 200, 40, 64, 6, false},
-	{"spaces come and go, demand", 5, 16, 8, 10, 4, D, 1000, 20, 100, 40, 64, 6, false},
-	{"more ranges than are kept", 6, 12, 5, 16, 400, MIXED, 600, 20, 30, 80, 0, 700, false},
-	{"family of 200 small spaces, many scans", 48, 100, 200, 3, 4, MIXED, 4000, 200, 100, 70, 0, 3, false},
-	{"family of 200 small spaces, demand", 48, 100, 200, 3, 4, D, 4000, 200, 50, 70, 0, 3, false},
-	{"64 scans of 16,384 chunks, normal", 64, 256, 1, 16384, 1, N, 40000, 20000, 20, 0, 0, 20, true},
-	{"64 scans of 16,384 chunks, attach", 64, 256, 1, 16384, 1, A, 40000, 20000, 20, 0, 0, 20, true},
-	{"64 scans of 16,384 chunks, elevator", 64, 256, 1, 16384, 1, E, 40000, 20000, 20, 0, 0, 20, true},
-	{"64 scans of 16,384 chunks, relevance", 64, 256, 1, 16384, 1, R, 40000, 20000, 20, 0, 0, 20, true},
-	{"64 scans of 16,384 chunks, demand", 64, 256, 1, 16384, 1, D, 40000, 20000, 20, 0, 0, 20, true},
-	{"64 scans of 2 * 8,192 chunks, mixed", 64, 256, 2, 8192, 1, MIXED, 40000, 20000, 20, 50, 0, 20, true},
+	{"tiny", 4, 4, 1, 8, 4, MIXED, 300, 1, 100, 0, 0, 20, false, 20},
+	{"normal", 8, 12, 2, 40, 8, N, 600, 20, 50, 20, 0, 20, false, 20},
+	{"attach", 8, 12, 2, 40, 8, A, 600, 20, 50, 20, 0, 20, false, 20},
+	{"elevator", 8, 12, 2, 40, 8, E, 600, 20, 100, 20, 0, 20, false, 20},
+	{"relevance", 8, 12, 2, 40, 8, R, 600, 20, 200, 20, 0, 20, false, 20},
+	{"relevance, many scans", 40, 70, 3, 200, 4, R, 3000, 300, 100, 20, 0, 20, false, 20},
+	{"demand", 8, 12, 2, 40, 8, D, 600, 20, 200, 20, 0, 20, false, 20},
+	{"demand, many scans", 40, 70, 3, 200, 4, D, 3000, 300, 100, 20, 0, 20, false, 20},
+	{"demand, many chunks", 12, 24, 2, 900, 1, D, 2000, 300, 50, 20, 0, 20, false, 20},
+	{"mixed", 16, 24, 3, 60, 16, MIXED, 1000, 50, 200, 20, 0, 20, false, 20},
+	{"large chunks", 12, 24, 2, 12, 1500, MIXED, 1000, 50, 50, 20, 0, 20, false, 20},
+	{"one space and all", 4, 6, 3, 4, 4, MIXED, 300, 1, 100, 50, 0, 4, false, 20},
+	{"families, normal", 12, 16, 24, 4, 8, N, 600, 20, 50, 60, 0, 6, false, 20},
+	{"families, attach", 12, 16, 24, 4, 8, A, 600, 20, 50, 60, 0, 6, false, 20},
+	{"families, elevator", 12, 16, 24, 4, 8, E, 600, 20, 50, 60, 0, 6, false, 20},
+	{"families, relevance", 12, 16, 24, 4, 8, R, 600, 20, 100, 60, 0, 6, false, 20},
+	{"families, demand", 12, 16, 24, 4, 8, D, 600, 20, 100, 60, 0, 6, false, 20},
+	{"families", 16, 24, 24, 4, 16, MIXED, 1000, 20, 200, 60, 0, 6, false, 20},
+	{"families of few, of larger chunks", 12, 24, 6, 6, 700, MIXED, 1000, 50, 50, 60, 0, 20, false, 20},
+	{"spaces come and go", 6, 12, 12, 10, 4, MIXED, 600, 10, 200, 40, 64, 6, false, 20},
+	{"spaces come and go, demand", 5, 16, 8, 10, 4, D, 1000, 20, 100, 40, 64, 6, false, 20},
+	{"more ranges than are kept", 6, 12, 5, 16, 400, MIXED, 600, 20, 30, 80, 0, 700, false, 20},
+	{"family of 200 small spaces, many scans", 48, 100, 200, 3, 4, MIXED, 4000, 200, 100, 70, 0, 3, false, 20},
+	{"family of 200 small spaces, demand", 48, 100, 200, 3, 4, D, 4000, 200, 50, 70, 0, 3, false, 20},
+	{"64 scans of 16,384 chunks, normal", 64, 256, 1, 16384, 1, N, 40000, 20000, 20, 0, 0, 20, true, 20},
+	{"64 scans of 16,384 chunks, attach", 64, 256, 1, 16384, 1, A, 40000, 20000, 20, 0, 0, 20, true, 20},
+	{"64 scans of 16,384 chunks, elevator", 64, 256, 1, 16384, 1, E, 40000, 20000, 20, 0, 0, 20, true, 20},
+	{"64 scans of 16,384 chunks, relevance", 64, 256, 1, 16384, 1, R, 40000, 20000, 20, 0, 0, 20, true, 20},
+	{"64 scans of 16,384 chunks, demand", 64, 256, 1, 16384, 1, D, 40000, 20000, 20, 0, 0, 20, true, 20},
+	{"columns, relevance", 8, 12, 2, 40, 40, MACHINE_RELEVANCE, 600, 20, 200, 20, 0, 20, false, 100},
+	{"columns, demand", 8, 12, 2, 40, 40, MACHINE_DEMAND, 600, 20, 100, 20, 0, 20, false, 100},
+	{"columns, relevance, many scans", 40, 70, 3, 200, 40, MACHINE_RELEVANCE, 3000, 300, 100, 20, 0, 20, false, 100},
+	{"columns, mixed", 16, 24, 3, 60, 60, MIXED, 1000, 50, 200, 20, 0, 20, false, 100},
+	{"columns, families", 16, 24, 24, 4, 30, MIXED, 1000, 20, 200, 60, 0, 6, false, 80},
+	{"64 scans of 2 * 8,192 chunks, mixed", 64, 256, 2, 8192, 1, MIXED, 40000, 20000, 20, 50, 0, 20, true, 20},
 };
 /* *INDENT-ON* */
 
@@ -99,7 +105,7 @@ typedef struct Space
 	uint32_t	first_chunk;
 	uint32_t	nchunks;
 	uint32_t	chunk_blocks;
-	bool		striped;
+	uint32_t	ncolumns;		/* 0: it has no columns */
 	uint32_t	nblocks;		/* that it has now */
 	int			nscans;
 } Space;
@@ -419,7 +425,7 @@ pick_blocks(Twins *t, int space)
 {
 	uint32_t	most = t->space[space].nblocks;
 
-	if (t->space[space].striped)
+	if (t->space[space].ncolumns > 0)
 		return most;
 	if (chance(t, 5) && most > 2)
 		return below(t, 3);
@@ -452,12 +458,15 @@ add_space(Twins *t)
 	p->chunk_blocks = chunk_blocks;
 	p->nblocks = t->kind->full || chance(t, 50) ? most : 1 + below(t, most);
 	p->nscans = 0;
-	p->striped = chance(t, 20);
-	if (p->striped)
+	p->ncolumns = 0;
+	if (chance(t, t->kind->columnar))
 	{
+		CScanLayout layout = random_layout(&t->random, chunk_blocks, chance(t, 50) ? 6 : MACHINE_MAX_COLUMNS);
+
 		p->nblocks = most;
-		tell(t, "set_striped", space, 0);
-		BOTH(set_striped, space);
+		p->ncolumns = layout.ncolumns;
+		tell(t, "set_columnar: space, columns", space, p->ncolumns);
+		BOTH(set_columnar, space, layout.begin, layout.ncolumns);
 	}
 	if (t->kind->full || chance(t, 90))
 		BOTH(set_access, space, MACHINE_GRANTED);
@@ -488,7 +497,7 @@ static void
 grow_space(Twins *t, int space)
 {
 	Space	   *p = &t->space[space];
-	uint32_t	nblocks = p->striped ? p->nblocks + p->chunk_blocks :
+	uint32_t	nblocks = p->ncolumns > 0 ? p->nblocks + p->chunk_blocks :
 		p->nblocks + 1 + below(t, chance(t, 50) ? p->chunk_blocks : 3 * p->chunk_blocks);
 	uint32_t	nchunks = (nblocks - 1) / p->chunk_blocks + 1;
 	bool		extended;
@@ -554,6 +563,8 @@ change_space(Twins *t, int space)
 			{
 				/* It has become shorter, or longer. */
 				p->nblocks = 1 + below(t, p->nchunks * p->chunk_blocks);
+				if (p->ncolumns > 0)
+					p->nblocks = ((p->nblocks - 1) / p->chunk_blocks + 1) * p->chunk_blocks;
 			}
 			else
 				add_space(t);
@@ -582,7 +593,7 @@ announce(Twins *t, int scan, int space)
 	/* Sometimes there are exactly as many as are kept, or one more. */
 	if (s->nranges < MACHINE_MAX_RANGES && s->nranges + nranges > MACHINE_MAX_RANGES && chance(t, 60))
 		nranges = MACHINE_MAX_RANGES - s->nranges + (chance(t, 30) && nranges > MACHINE_MAX_RANGES - s->nranges);
-	if (s->nranges + nranges <= MACHINE_MAX_RANGES && !p->striped &&
+	if (s->nranges + nranges <= MACHINE_MAX_RANGES && p->ncolumns == 0 &&
 		(nranges != 1 || ranges[0].first > 0 || ranges[0].end < nblocks))
 		s->nranges += nranges;
 	tell(t, "announce: scan, space", scan, space);
@@ -590,16 +601,27 @@ announce(Twins *t, int scan, int space)
 		note("of %u blocks %u ranges, the first is %u to %u", nblocks, nranges,
 			 nranges > 0 ? ranges[0].first : 0, nranges > 0 ? ranges[0].end : 0);
 	BOTH(announce, scan, space, nblocks, ranges, nranges);
-	if (p->striped && chance(t, 90))
-	{
-		nranges = pick_ranges(t, p->chunk_blocks, ranges);
-		if (s->nranges + nranges <= MACHINE_MAX_RANGES)
-			s->nranges += nranges;
-		tell(t, "announce_stripes: stripes, first", nranges, nranges > 0 ? ranges[0].first : 0);
-		BOTH(announce_stripes, scan, space, ranges, nranges);
-	}
 	p->nscans += !s->of[space];
 	s->of[space] = true;
+}
+
+/* Some columns, of each of its spaces at least one. */
+static void
+pick_columns(Twins *t, int scan)
+{
+	uint64_t	columns = random_next(&t->random);
+	uint32_t	fewest = MACHINE_MAX_COLUMNS;
+
+	if (chance(t, 50))
+		columns &= random_next(&t->random);
+	for (int i = 0; i < t->limits.spaces; i++)
+	{
+		if (t->scan[scan].of[i] && t->space[i].ncolumns > 0 && t->space[i].ncolumns < fewest)
+			fewest = t->space[i].ncolumns;
+	}
+	columns |= UINT64_C(1) << below(t, fewest);
+	tell(t, "set_columns", scan, (int64_t) columns);
+	BOTH(set_columns, scan, columns);
 }
 
 /* Sometimes something else happens before all is announced. */
@@ -616,6 +638,7 @@ go_on_announcing(Twins *t, int scan)
 	}
 	if (chance(t, 10))
 		return;
+	pick_columns(t, scan);
 	tell(t, "start", scan, 0);
 	BOTH(start, scan, t->now);
 	s->stage = STARTED;

@@ -118,17 +118,19 @@ stays(const Twin *t, int slot)
 static uint32_t
 plan(const Twin *t, uint32_t chunk, bool *load)
 {
-	uint32_t	grain = t->space[t->space_of[chunk]].grain;
 	uint32_t	length = twin_length(t, chunk);
 	int			slot = t->slot_of[chunk];
 	uint32_t	sum = 0;
+	uint32_t	to;
 
-	for (uint32_t from = 0; from < length; from += grain)
+	for (uint32_t from = 0; from < length; from = to)
 	{
-		uint32_t	to = from + grain < length ? from + grain : length;
 		uint32_t	here = 0;
 		bool		get;
 
+		twin_piece(t, chunk, from, &to);
+		if (to > length)
+			to = length;
 		for (uint32_t b = from; slot != MACHINE_NONE && b < to; b++)
 			here += t->slot[slot].here[b];
 		if (here == to - from && stays(t, slot))
@@ -153,10 +155,12 @@ describe(const Twin *t, uint32_t chunk, const bool *load, MachineAction *act)
 
 	for (uint32_t b = 0; b < p->size; b++)
 	{
-		uint32_t	end = b;
+		uint32_t	end;
+		uint32_t	piece = twin_piece(t, chunk, b, &end);
 
+		end = b;
 		if (load[b])
-			words[b / p->grain / 64] |= UINT64_C(1) << (b / p->grain % 64);
+			words[piece / 64] |= UINT64_C(1) << (piece % 64);
 		if (!load[b] || (b > 0 && load[b - 1]))
 			continue;
 		while (end < p->size && load[end])

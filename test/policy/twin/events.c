@@ -288,6 +288,7 @@ add_scan(void *m, int policy, uint64_t now)
 		t->scan[i].taken = true;
 		t->scan[i].policy = policy;
 		t->scan[i].since = now;
+		t->scan[i].columns = ~UINT64_C(0);
 		t->scan[i].reads = MACHINE_NONE;
 		return i;
 	}
@@ -310,7 +311,7 @@ announce(void *m, int scan, int space, uint32_t nblocks, const MachineRange *ran
 	/* Whole chunks? */
 	for (int i = 0; i < t->limits.spaces; i++)
 		sum += twin_share(t, scan, i)->nranges;
-	share->by_block = nranges > 0 && sum <= MACHINE_MAX_RANGES && !p->striped &&
+	share->by_block = nranges > 0 && sum <= MACHINE_MAX_RANGES && p->ncolumns == 0 &&
 		(nranges > 1 || ranges[0].first > 0 || ranges[0].end < nblocks);
 	if (share->by_block)
 	{
@@ -331,40 +332,21 @@ announce(void *m, int scan, int space, uint32_t nblocks, const MachineRange *ran
 }
 
 static void
-set_striped(void *m, int space)
+set_columnar(void *m, int space, const uint32_t *begin, uint32_t ncolumns)
 {
 	Twin	   *t = m;
 
-	t->space[space].striped = true;
+	t->space[space].ncolumns = ncolumns;
+	memcpy(t->space[space].begin, begin, sizeof(uint32_t) * (ncolumns + 1));
 }
 
-/* Of all chunks that it wants of the space: blocks by their place. */
 static void
-announce_stripes(void *m, int scan, int space, const MachineRange *stripes, uint32_t nstripes)
+set_columns(void *m, int scan, uint64_t columns)
 {
 	Twin	   *t = m;
-	TwinSpace  *p = &t->space[space];
-	TwinShare  *share = twin_share(t, scan, space);
-	uint32_t	sum = nstripes;
 
-	for (int i = 0; i < t->limits.spaces; i++)
-		sum += twin_share(t, scan, i)->nranges;
-	if (nstripes == 0 || sum > MACHINE_MAX_RANGES)
-		return;
-	share->by_block = true;
-	share->nranges = nstripes;
-	share->nblocks = p->count * p->size;
-	share->asked = get_memory(share->nblocks, sizeof(bool));
-	for (uint32_t b = 0; b < share->nblocks; b++)
-	{
-		uint32_t	place = b % p->size;
-
-		if (!t->wants[(uint64_t) (p->base + b / p->size) * t->limits.scans + scan])
-			continue;
-		for (uint32_t r = 0; r < nstripes; r++)
-			share->asked[b] |= place >= stripes[r].first && place < stripes[r].end;
-	}
-	doubt_all(t);
+	t->scan[scan].columns = columns;
+	doubt(t, scan);
 }
 
 /* All that hangs together with a space of the scan hangs together from now on. */
@@ -940,8 +922,8 @@ const Machine naive_machine = {
 	.set_cached = set_cached,
 	.add_scan = add_scan,
 	.announce = announce,
-	.set_striped = set_striped,
-	.announce_stripes = announce_stripes,
+	.set_columnar = set_columnar,
+	.set_columns = set_columns,
 	.start = start,
 	.rest = rest,
 	.remove_scan = remove_scan,

@@ -46,6 +46,24 @@ twin_granted(const Twin *t, uint32_t chunk)
 	return t->space[t->space_of[chunk]].access == MACHINE_GRANTED;
 }
 
+uint32_t
+twin_piece(const Twin *t, uint32_t chunk, uint32_t b, uint32_t *end)
+{
+	const TwinSpace *p = &t->space[t->space_of[chunk]];
+	uint32_t	piece = 0;
+
+	if (p->ncolumns == 0)
+	{
+		piece = b / p->grain;
+		*end = (piece + 1) * p->grain;
+		return piece;
+	}
+	while (p->begin[piece + 1] <= b)
+		piece++;
+	*end = p->begin[piece + 1];
+	return piece;
+}
+
 bool
 twin_asks(const Twin *t, int scan, uint32_t chunk, uint32_t b)
 {
@@ -57,6 +75,12 @@ twin_asks(const Twin *t, int scan, uint32_t chunk, uint32_t b)
 		return false;
 	if (share->by_block)
 		return block < share->nblocks && share->asked[block];
+	if (p->ncolumns > 0)
+	{
+		uint32_t	end;
+
+		return (t->scan[scan].columns >> twin_piece(t, chunk, b, &end)) & 1;
+	}
 	return block < p->known;
 }
 

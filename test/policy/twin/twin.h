@@ -31,7 +31,9 @@
 typedef struct TwinSpace
 {
 	bool		taken;
-	bool		striped;		/* a scan's blocks are alike in all chunks */
+	uint32_t	ncolumns;		/* if it has columns: a scan wants the same ones
+								 * of each chunk */
+	uint32_t	begin[MACHINE_MAX_COLUMNS + 1];	/* first block of each; the end */
 	int			access;
 	uint32_t	base;			/* its first number */
 	uint32_t	count;			/* its numbers */
@@ -70,6 +72,7 @@ typedef struct TwinScan
 	uint32_t	position;
 	uint32_t	next;			/* where loads for it go on */
 	uint64_t	since;
+	uint64_t	columns;		/* a set, by bits */
 
 	bool		summed;			/* the following are right */
 	uint32_t	nwanted;
@@ -155,6 +158,9 @@ extern bool twin_granted(const Twin *t, uint32_t chunk);
 
 /* Block b of a chunk: does the scan want it? */
 extern bool twin_asks(const Twin *t, int scan, uint32_t chunk, uint32_t b);
+
+/* The piece of a chunk that block b is in, and the block behind that piece. */
+extern uint32_t twin_piece(const Twin *t, uint32_t chunk, uint32_t b, uint32_t *end);
 
 /* Blocks of a chunk, as far as its space is known; and what the scan wants of it. */
 extern uint32_t twin_length(const Twin *t, uint32_t chunk);
