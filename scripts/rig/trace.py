@@ -8,8 +8,8 @@ from .cluster import Failure
 from .progress import say
 
 HEADER, RECORD = 64, struct.Struct('<BBHiQiiII')    # kind, flag, count, scan, time in us, other, slot, chunk, blocks
-MAGIC, VERSION = b'CSCANTRC', 6
-DECIDE, LOST = 49, 64
+MAGIC, VERSION = b'CSCANTRC', 7
+DECIDE, LOST = 52, 128
 LOAD = 3                                            # a flag of DECIDE
 
 

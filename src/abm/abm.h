@@ -67,7 +67,9 @@ extern void cscan_loader_start(const CScanAction *act, const CScanSharedTable *t
 extern bool cscan_loader_step(int slot);
 extern bool cscan_loader_finish(int slot, uint32 *nblocks, uint32 *blocks_read);
 extern void cscan_loader_give_up(int slot);
+extern uint64 cscan_loader_arrived(int slot);
 extern void cscan_loader_release(int slot, bool for_room);
+extern void cscan_loader_trim(const CScanAction *act);
 extern void cscan_loader_unpin(int slot, bool wanted);
 extern bool cscan_loader_repin(int slot);
 extern bool cscan_loader_intact(int slot);

@@ -54,6 +54,7 @@ typedef struct CScanRead
 {
 	ReadBuffersOperation op;
 	bool		started;
+	int			run;			/* number of the run that it is of */
 } CScanRead;
 #endif
 
@@ -232,6 +233,7 @@ start_read(CScanFrames *f)
 						 f->sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
 	{
 		read->started = true;
+		read->run = f->next_run - 1;
 		f->nstarted++;
 #if CSCAN_HAVE_AIO
 		ours = n;
@@ -282,6 +284,15 @@ static bool
 reads_left(CScanFrames *f)
 {
 	return f->nfinished < f->nstarted;
+}
+
+/* The first run of which something is not read. */
+static int
+unread_run(const CScanFrames *f)
+{
+	if (f->nfinished < f->nstarted)
+		return f->reads[f->nfinished % f->steps_ahead].run;
+	return f->next < f->run.end ? f->next_run - 1 : f->next_run;
 }
 
 static void
@@ -340,6 +351,12 @@ static bool
 reads_left(CScanFrames *f)
 {
 	return !f->giving_up && blocks_left(f);
+}
+
+static int
+unread_run(const CScanFrames *f)
+{
+	return f->next < f->run.end ? f->next_run - 1 : f->next_run;
 }
 
 /* Read some blocks. */
@@ -455,9 +472,22 @@ drop_behind(CScanFrames *f)
 #endif
 }
 
+static int
+compare_lengths(const void *a, const void *b)
+{
+	const CScanRun *x = a;
+	const CScanRun *y = b;
+	uint32		n = x->end - x->first;
+	uint32		m = y->end - y->first;
+
+	return n != m ? (n > m) - (n < m) : (x->place > y->place) - (x->place < y->place);
+}
+
 /*
  * Find the runs of blocks that a load reads.  Those of a table's chunk follow
- * from its place.  Those of an index's are where its directory says.
+ * from its place.  Those of an index's are where its directory says.  The
+ * smallest columns come first, so that scans which need only these wake early
+ * (Section 6.2).
  */
 static void
 find_runs(CScanFrames *f)
@@ -471,6 +501,8 @@ find_runs(CScanFrames *f)
 
 		f->nruns = cscan_store_find_runs(f->locator, f->permanent, f->load.place.first / cscan_layout_blocks(layout),
 										 layout, f->load.pieces.word[0], f->runs, &f->generation);
+
+		qsort(f->runs, f->nruns, sizeof(CScanRun), compare_lengths);
 
 		/* What the slot has may be of an entry that serves no more. */
 		f->failed = before != 0 && before != f->generation;
@@ -585,6 +617,28 @@ cscan_loader_step(int slot)
 	CurrentResourceOwner = AuxProcessResourceOwner;
 	CHECK_FOR_INTERRUPTS();
 	return true;
+}
+
+/* The columns of a load in flight that are there as a whole. */
+uint64
+cscan_loader_arrived(int slot)
+{
+	const CScanFrames *f = &frames[slot];
+	const CScanLayout *layout = f->load.place.columns;
+	uint64		columns;
+
+	if (f->load.nblocks == 0 || layout == NULL || f->failed || f->giving_up)
+		return 0;
+	columns = f->load.pieces.word[0];
+	for (int i = unread_run(f); i < f->nruns; i++)
+	{
+		uint32		c = 0;
+
+		while (layout->begin[c] != f->runs[i].place)
+			c++;
+		columns &= ~(UINT64CONST(1) << c);
+	}
+	return columns;
 }
 
 /*
@@ -725,6 +779,33 @@ cscan_loader_release(int slot, bool for_room)
 		delete_owner(f);
 	f->nbuffers = 0;
 	f->failed = false;
+}
+
+/* A slot has lost columns: let go of their frames, which are the next to be reused. */
+void
+cscan_loader_trim(const CScanAction *act)
+{
+	CScanFrames *f = &frames[act->slot];
+	CScanRun	run = {0, 0, 0};
+
+	Assert(f->load.nblocks == 0);
+	CurrentResourceOwner = f->owner;
+	while (cscan_action_next_run(act, &run))
+	{
+		for (int i = run.place; i < (int) (run.place + (run.end - run.first)) && i < f->nbuffers; i++)
+		{
+			if (f->states[i] == CSCAN_FRAME_READ)
+			{
+				if (f->owner)
+					cscan_release_unwanted(f->buffers[i]);
+				cscan_buffer_is_next(f->buffers[i], f->locator, f->blocks[i]);
+			}
+			else if (f->states[i] == CSCAN_FRAME_FOUND && f->owner)
+				ReleaseBuffer(f->buffers[i]);
+			f->states[i] = CSCAN_FRAME_EMPTY;
+		}
+	}
+	CurrentResourceOwner = AuxProcessResourceOwner;
 }
 
 /*

@@ -57,6 +57,8 @@ typedef struct CScanLoadInFlight
 	int			scan;			/* the scan that it is for */
 	int			policy;			/* that scan's policy */
 	uint64		started;		/* us */
+	uint64		arrived;		/* columns that the pool knows to be there */
+	bool		waited;			/* a scan has waited for one of these */
 } CScanLoadInFlight;
 
 static CScanLoadInFlight in_flight[LOADS_IN_FLIGHT];
@@ -120,13 +122,13 @@ note_lost(const CScanAction *act, uint32 used)
 }
 
 /*
- * A load of this slot has ended.  Find the blocked scans that can use it, and
- * return how many there are.  Call with the lock held.  The caller wakes them
+ * A load of this slot has ended, or brought some of it.  Find the blocked scans
+ * that can use it, and return how many there are.  Call with the lock held.  The caller wakes them
  * after it has released the lock: a woken process may take the CPU at once,
  * and must not take it from the process that holds the lock.
  */
 static int
-find_scans_to_wake(int slot)
+find_scans_to_wake(int slot, bool ended)
 {
 	const CScanSlot *s = &cscan_pool.slots[slot];
 	int			n = 0;
@@ -134,7 +136,7 @@ find_scans_to_wake(int slot)
 	for (int i = cscan_pool_scan_of(&cscan_pool, s->space, 0); i != CSCAN_NONE;
 		 i = cscan_pool_scan_of(&cscan_pool, s->space, i + 1))
 	{
-		cscan_scans[i].loads++;
+		cscan_scans[i].loads += ended;
 		if (cscan_pool.scans[i].blocked && cscan_pool_can_use(&cscan_pool, slot, i))
 		{
 			cscan_shared->stats[cscan_pool.scans[i].policy].wakeups++;
@@ -173,6 +175,8 @@ start_load(const CScanAction *act, uint64 now)
 	load->scan = act->scan;
 	load->policy = cscan_pool.scans[act->scan].policy;
 	load->started = now;
+	load->arrived = 0;
+	load->waited = false;
 	cscan_loader_start(act, &cscan_tables[act->space], steps_ahead(act));
 }
 
@@ -239,11 +243,11 @@ finish_load(int n)
 		read_under[load.slot] = load.policy;
 	table->chunks_loaded++;
 	table->blocks_read += blocks_read;
-	nwake = find_scans_to_wake(load.slot);
+	nwake = find_scans_to_wake(load.slot, true);
 	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
 	cscan_unlock();
 	wake_scans(nwake);
-	if (nwake > 0 && blocks_read > 0)
+	if ((nwake > 0 || load.waited) && blocks_read > 0)
 		note_storage((double) duration * nblocks / loading / blocks_read);
 	last_finish = now;
 	loads_since_tidy++;
@@ -331,6 +335,8 @@ cscan_loads_run_scheduler(void)
 			let_frames_go(act.slot, for_room);
 		else if (act.kind == CSCAN_ACT_UNPIN)
 			cscan_loader_unpin(act.slot, true);
+		else if (act.kind == CSCAN_ACT_TRIM)
+			cscan_loader_trim(&act);
 		else if (act.kind == CSCAN_ACT_LOAD)
 			start_load(&act, now);
 	}
@@ -342,12 +348,31 @@ cscan_loads_in_flight(void)
 	return nin_flight > 0;
 }
 
+/* If some of a load's columns are there, scans that wait for no others go on. */
+static void
+note_arrived(CScanLoadInFlight *load)
+{
+	CScanPieces columns = {{cscan_loader_arrived(load->slot)}};
+	int			nwake;
+
+	if ((columns.word[0] & ~load->arrived) == 0)
+		return;
+	load->arrived = columns.word[0];
+	cscan_lock();
+	cscan_pool_arrived(&cscan_pool, load->slot, &columns);
+	nwake = find_scans_to_wake(load->slot, false);
+	cscan_unlock();
+	wake_scans(nwake);
+	load->waited |= nwake > 0;
+}
+
 /* Read a step of the oldest load.  Returns false if nothing is left to be read. */
 bool
 cscan_loads_step(void)
 {
 	if (!cscan_loader_step(in_flight[0].slot))
 		return false;
+	note_arrived(&in_flight[0]);
 	cscan_shared_abm_reads(cscan_now());
 	return true;
 }

@@ -27,6 +27,7 @@
  */
 #include <string.h>
 
+#include "columnar.h"
 #include "relevance.h"
 #include "slots.h"
 
@@ -126,6 +127,7 @@ const CScanPolicy cscan_policy_demand = {
 	.choose_query = cscan_relevance_choose_query,
 	.choose_empty = cscan_relevance_choose_empty,
 	.choose_load = cscan_relevance_choose_load,
+	.choose_columns = cscan_columnar_columns,
 	.exclude = cscan_relevance_exclude,
 	.least_valued = least_valued,
 	.protect = cscan_relevance_protect,

@@ -690,15 +690,15 @@ cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now, uint32_t *c
 /*
  * Note that a load took duration us.  A device's average is per block loaded.
  * The pool's, which says what a scan's need is worth in waiting time, is per
- * block of the whole chunk: many small loads must not make scans that need
- * much wait longer.
+ * block of the whole chunk, of columns that are there: many small loads must
+ * not make scans that need much wait longer.
  */
 static void
 note_duration(CScanPool *pool, const CScanSlot *slot, uint64_t duration)
 {
 	const CScanSpace *space = &pool->spaces[slot->space];
 	CScanDevice *device = &pool->state->devices[space->device];
-	uint32_t	cost = cscan_space_cost(space, slot->chunk);
+	uint32_t	cost = cscan_space_is_columnar(space) ? slot->nblocks : cscan_space_cost(space, slot->chunk);
 	double		sample = (double) duration / slot->loading;
 	double		before = pool->state->block_time;
 
@@ -706,6 +706,14 @@ note_duration(CScanPool *pool, const CScanSlot *slot, uint64_t duration)
 		device->block_time + (sample - device->block_time) / 8.0;
 	sample = (double) duration / (cost > slot->loading ? cost : slot->loading);
 	cscan_queue_set_block_time(pool, before + (sample - before) / 8.0);
+}
+
+void
+cscan_pool_arrived(CScanPool *pool, int slot, const CScanPieces *pieces)
+{
+	cscan_slots_arrived(pool, slot, pieces);
+	cscan_status_slot_changed(pool, slot);
+	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_ARRIVED,.slot = slot,.time = pieces->word[0]);
 }
 
 void

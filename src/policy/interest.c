@@ -140,6 +140,16 @@ cscan_interest_complete(CScanPool *pool, int scan)
 	cscan_interest_count_loadable(pool, scan);
 }
 
+uint32_t
+cscan_interest_load(const CScanPool *pool, int scan)
+{
+	const CScanSpace *p = &pool->spaces[pool->scans[scan].first_space];
+
+	if (cscan_space_is_columnar(p))
+		return cscan_layout_cost(&p->columns, cscan_columns(pool, scan, p));
+	return p->chunk_blocks;
+}
+
 /*
  * A scan's first range, in chunk order, that ends behind a block of a space;
  * or nranges.

@@ -25,6 +25,12 @@ extern void cscan_interest_add(CScanPool *pool, int scan, int space, uint32_t nb
 /* Its interest is complete: sort its ranges and count what it wants. */
 extern void cscan_interest_complete(CScanPool *pool, int scan);
 
+/*
+ * Blocks (1 or more) of a whole chunk of a scan's first space, of a columnar one
+ * as many as it wants.
+ */
+extern uint32_t cscan_interest_load(const CScanPool *pool, int scan);
+
 extern bool cscan_interest_has_ranges(const CScanPool *pool, int scan, int space);
 
 /* Count anew the chunks that may be loaded: a space's access has changed. */

@@ -26,6 +26,15 @@ next_absent(const CScanPool *pool, int scan)
 	return CSCAN_NO_CHUNK;
 }
 
+/* Blocks of a whole chunk; of columns, those that the scan wants. */
+static uint32_t
+chunk_load(const CScanPool *pool, int scan, uint32_t chunk)
+{
+	const CScanSpace *space = cscan_pool_space_of(pool, chunk);
+
+	return cscan_space_is_columnar(space) ? cscan_pool_cost_for(pool, scan, chunk) : space->chunk_blocks;
+}
+
 /* Take out of a set the slots of the next two chunks that a scan will take. */
 static void
 keep_next_two(const CScanPool *pool, int scan, uint64_t *slots)
@@ -50,7 +59,10 @@ normal_start(const CScanPool *pool, int scan)
 	return 0;
 }
 
-/* Blocks of the chunks that two scans both want. */
+/*
+ * Blocks of the chunks that two scans both want; of columns, those that both
+ * want.
+ */
 static uint64_t
 overlap(const CScanPool *pool, int a, int b)
 {
@@ -72,7 +84,8 @@ overlap(const CScanPool *pool, int a, int b)
 			const CScanSpace *space = cscan_pool_space_of(pool, chunk);
 			uint64_t	together = pool->space_of[last] == pool->space_of[chunk] ? both : both & -both;
 
-			blocks += cscan_space_whole_cost(space, (uint32_t) __builtin_popcountll(together));
+			blocks += (uint64_t) __builtin_popcountll(together) * (!cscan_space_is_columnar(space) ? space->chunk_blocks :
+				cscan_layout_cost(&space->columns, cscan_columns(pool, a, space) & cscan_columns(pool, b, space)));
 			both &= ~together;
 		}
 	}
@@ -139,7 +152,7 @@ choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 		chunk = next_absent(pool, i);
 		if (chunk == CSCAN_NO_CHUNK)
 			continue;
-		tight = pool->state->budget / cscan_space_whole_cost(cscan_pool_space_of(pool, chunk), 1) <= running;
+		tight = pool->state->budget / chunk_load(pool, i, chunk) <= running;
 		if (best == CSCAN_NONE ||
 			(tight && s->blocked && !pool->scans[best].blocked) ||
 			((!tight || s->blocked == pool->scans[best].blocked) &&
@@ -149,6 +162,7 @@ choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 	return best;
 }
 
+/* Of chunks behind its next one a scan has nothing, whether they are there or not. */
 static int
 choose_empty(CScanPool *pool, CScanPolicyId self)
 {
@@ -159,7 +173,7 @@ choose_empty(CScanPool *pool, CScanPolicyId self)
 	{
 		const CScanScan *s = &pool->scans[i];
 
-		if (s->blocked && s->available == 0 && cscan_pool_active(pool, i) && !s->warm &&
+		if (s->blocked && cscan_pool_active(pool, i) && !s->warm &&
 			next_absent(pool, i) != CSCAN_NO_CHUNK &&
 			(best == CSCAN_NONE || s->since < pool->scans[best].since))
 			best = i;
@@ -171,6 +185,13 @@ static uint32_t
 choose_load(CScanPool *pool, int scan)
 {
 	return next_absent(pool, scan);
+}
+
+/* The order of loads is the scan's, and so are their columns. */
+static uint64_t
+choose_columns(const CScanPool *pool, int scan, uint32_t chunk)
+{
+	return cscan_columns(pool, scan, cscan_pool_space_of(pool, chunk));
 }
 
 /*
@@ -214,6 +235,7 @@ const CScanPolicy cscan_policy_normal = {
 	.choose_query = choose_query,
 	.choose_empty = choose_empty,
 	.choose_load = choose_load,
+	.choose_columns = choose_columns,
 	.exclude = exclude,
 	.least_valued = least_valued,
 	.protect = protect,
@@ -227,6 +249,7 @@ const CScanPolicy cscan_policy_attach = {
 	.choose_query = choose_query,
 	.choose_empty = choose_empty,
 	.choose_load = choose_load,
+	.choose_columns = choose_columns,
 	.exclude = exclude,
 	.least_valued = least_valued,
 	.protect = protect,

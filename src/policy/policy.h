@@ -38,13 +38,20 @@ typedef struct CScanPolicy
 	int			(*choose_query) (CScanPool *pool, CScanPolicyId self, uint64_t now);
 
 	/*
-	 * Which of its scans that wait and have nothing available, if that one
-	 * cannot be served?  NULL if none may go before it.
+	 * Which of its scans that wait and have nothing available (in order: not
+	 * the next chunk), if that one cannot be served?  NULL if none may go
+	 * before it.
 	 */
 	int			(*choose_empty) (CScanPool *pool, CScanPolicyId self);
 
 	/* Which absent chunk should be loaded for it? */
 	uint32_t	(*choose_load) (CScanPool *pool, int scan);
+
+	/*
+	 * Which columns of it, in a columnar space?  NULL: those that active scans
+	 * want.
+	 */
+	uint64_t	(*choose_columns) (const CScanPool *pool, int scan, uint32_t chunk);
 
 	/* Take out of the set the slots that may not go for that scan's chunk. */
 	void		(*exclude) (CScanPool *pool, int scan, uint64_t *slots);

@@ -65,6 +65,7 @@ lay_out(CScanPool *pool, char *memory, const CScanLimits *limits)
 	PART(scan_sets, uint64_t, CSCAN_NSCAN_SETS * scan_words);
 	PART(slot_places, CScanSlotPlace, CSCAN_NSLOT_LISTS * slots);
 	PART(queues, CScanQueued, CSCAN_NQUEUES * scans);
+	PART(classes, CScanClass, scans);
 #undef PART
 
 	return size;

@@ -46,6 +46,8 @@
  *		  +---- drop ------- BUSY, ready
  *		                         |  decide: LOAD of further pieces
  *		                         +--> in flight again (a top-up)
+ *		                         |  decide: TRIM
+ *		                         +--> ready, with fewer columns
  *
  * The life of a scan:
  *
@@ -151,6 +153,7 @@ typedef struct CScanScan
 	bool		in_empty;		/* it is in the queue of the empty ones */
 	uint8_t		queued_policy;	/* policy of these queues */
 	int32_t		places[CSCAN_NQUEUE_KINDS]; /* places in these queues */
+	uint32_t	alike;			/* during a decision: its class (columnar.c) */
 } CScanScan;
 
 /*
@@ -210,6 +213,13 @@ typedef struct CScanQueued
 	uint64_t	key;			/* the lowest key goes first */
 	int32_t		scan;			/* of equal keys the lower number */
 } CScanQueued;
+
+/* Scans that want the same columns, during a decision: see columnar.c. */
+typedef struct CScanClass
+{
+	uint64_t	columns;
+	uint64_t	wanted;			/* chunks of one word that they want */
+} CScanClass;
 
 /* How the queues order the starved scans of a policy, see queue.c. */
 typedef enum CScanQueueOrder
@@ -305,6 +315,7 @@ struct CScanPool
 	uint64_t   *scan_sets;		/* sets of scans, likewise */
 	CScanSlotPlace *slot_places;	/* max_slots for each list, see slots.c */
 	CScanQueued *queues;		/* max_scans for each queue, see queue.c */
+	CScanClass *classes;		/* max_scans of them */
 
 	/* Takes the records in a process that may trace; NULL after attach. */
 	void		(*record) (const CScanPool *pool, const CScanTraceRecord *r);
@@ -315,7 +326,9 @@ typedef enum CScanActionKind
 	CSCAN_ACT_NOTHING,
 	CSCAN_ACT_EVICT,			/* slot has been freed: let go of its frames */
 	CSCAN_ACT_UNPIN,			/* slot is no longer held, but stays */
-	CSCAN_ACT_LOAD				/* slot has been taken: load these pieces */
+	CSCAN_ACT_LOAD,				/* slot has been taken: load these pieces */
+	CSCAN_ACT_TRIM				/* slot has lost these pieces (columns): let go
+								 * of their frames */
 } CScanActionKind;
 
 typedef struct CScanAction
@@ -326,7 +339,7 @@ typedef struct CScanAction
 	int			scan;			/* the scan that it is done for */
 	uint32_t	chunk;
 
-	/* For a load; cscan_action_next_run() gives its runs */
+	/* For a load; cscan_action_next_run() gives its runs.  Likewise for a trim */
 	CScanPlace	place;			/* its blocks, up to the space's extent */
 	CScanPieces pieces;			/* pieces to be loaded */
 	uint32_t	nblocks;		/* blocks in these pieces */
@@ -414,7 +427,7 @@ extern void cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t n
 
 /*
  * A scan that has not started wants these columns of columnar spaces.  Until
- * then it wants all.  Each of its columnar spaces has one of them at least.
+ * then it wants all.  Its spaces must suit (cscan_pool_columns_fit).
  */
 extern void cscan_pool_set_columns(CScanPool *pool, int scan, uint64_t columns);
 extern void cscan_pool_start(CScanPool *pool, int scan, uint64_t now);
@@ -459,6 +472,9 @@ extern int	cscan_pool_choose(CScanPool *pool, int scan, int helper, uint64_t now
 extern bool cscan_pool_peek(const CScanPool *pool, int scan, uint32_t *chunk);
 extern bool cscan_pool_take(CScanPool *pool, int scan, int helper, uint64_t now,
 							uint32_t *chunk);
+
+/* A load in flight has brought these pieces already: scans can use them. */
+extern void cscan_pool_arrived(CScanPool *pool, int slot, const CScanPieces *pieces);
 
 /* A load has ended.  It took duration us; 0 if that should not count. */
 extern void cscan_pool_loaded(CScanPool *pool, int slot, uint64_t now,
@@ -524,7 +540,10 @@ extern bool cscan_pool_has_absent(const CScanPool *pool, int scan);
 extern bool cscan_pool_has_refused(const CScanPool *pool, int scan);
 extern bool cscan_pool_interested_in(const CScanPool *pool, int scan, int space);
 
-/* Has each columnar space of a scan one of the columns that it wants? */
+/*
+ * Are all spaces of a scan columnar, and has each one of the columns that it
+ * wants?  Or is none columnar?
+ */
 extern bool cscan_pool_columns_fit(const CScanPool *pool, int scan);
 
 /* Chunks of a space that a scan wants. */

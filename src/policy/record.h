@@ -81,9 +81,11 @@ typedef enum CScanTraceKind
 	CSCAN_TRACE_COLUMNAR = 62,	/* RANGES follow */
 	CSCAN_TRACE_COLUMNS = 63,
 
+	CSCAN_TRACE_ARRIVED = 64,
+
 	/* The trace itself. */
-	CSCAN_TRACE_LOST = 64,		/* records are missing here */
-	CSCAN_TRACE_END = 65		/* complete */
+	CSCAN_TRACE_LOST = 128,		/* records are missing here */
+	CSCAN_TRACE_END = 129		/* complete */
 } CScanTraceKind;
 
 /* The fields as in the file; doc/trace.md says which of them a kind uses. */
@@ -181,7 +183,7 @@ cscan_record_pieces(const CScanPieces *pieces)
 static inline void
 cscan_record_action(const CScanPool *pool, uint64_t now, const CScanAction *act)
 {
-	bool		load = act->kind == CSCAN_ACT_LOAD;
+	bool		load = act->kind == CSCAN_ACT_LOAD || act->kind == CSCAN_ACT_TRIM;
 	bool		nothing = act->kind == CSCAN_ACT_NOTHING;
 
 	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_DECIDE,.flag = (uint8_t) act->kind,.time = now,

@@ -18,13 +18,15 @@
  *
  * The functions at the top are the paper's.  The decisions below find their
  * extremes in the counts that are kept (status.c, queue.c).  Policy demand
- * (demand.c) shares them.
+ * (demand.c) shares them.  Over columns the functions are those of Figure 11
+ * (columnar.c).
  *
  *-------------------------------------------------------------------------
  */
 #include <math.h>
 #include <string.h>
 
+#include "columnar.h"
 #include "interest.h"
 #include "queue.h"
 #include "relevance.h"
@@ -108,6 +110,8 @@ cscan_relevance_choose_available(const CScanPool *pool, int scan)
 
 	if (pool->scans[scan].ready == 0)
 		return CSCAN_NONE;
+	if (cscan_columnar_scan(pool, scan))
+		return cscan_columnar_choose_available(pool, scan);
 	memcpy(slots, cscan_scan_slots(pool, scan, CSCAN_HAS_READY),
 		   sizeof(uint64_t) * cscan_slot_words(pool));
 	cscan_tally_lowest(&interested, slots, cscan_slot_words(pool));
@@ -130,8 +134,7 @@ cscan_relevance_choose_empty(CScanPool *pool, CScanPolicyId self)
 static bool
 is_overdue(const CScanPool *pool, int scan, uint64_t now)
 {
-	int			space = cscan_pool_space_of_scan(pool, scan, 0);
-	uint64_t	load = pool->state->pace * cscan_space_whole_cost(&pool->spaces[space], 1) / 1000;
+	uint64_t	load = pool->state->pace * cscan_interest_load(pool, scan) / 1000;
 	uint64_t	loads = TURN_LOADS((uint64_t) pool->state->nactive);
 
 	if (loads < MIN_TURN_LOADS)
@@ -146,10 +149,7 @@ is_overdue(const CScanPool *pool, int scan, uint64_t now)
 static bool
 is_tight(const CScanPool *pool, int scan)
 {
-	int			space = cscan_pool_space_of_scan(pool, scan, 0);
-
-	return pool->state->room / cscan_space_whole_cost(&pool->spaces[space], 1) <
-		2 * (uint32_t) pool->state->nactive;
+	return pool->state->room / cscan_interest_load(pool, scan) < 2 * (uint32_t) pool->state->nactive;
 }
 
 /*
@@ -208,6 +208,8 @@ cscan_relevance_choose_load(CScanPool *pool, int scan)
 
 	if (!cscan_pool_has_absent(pool, scan))
 		return CSCAN_NO_CHUNK;
+	if (cscan_columnar_scan(pool, scan))
+		return cscan_columnar_choose_load(pool, scan);
 	if (from / 64 < s->first_word || from / 64 >= s->end_word)
 		from = s->first_word * 64;
 	here = from / 64;
@@ -273,8 +275,15 @@ cscan_relevance_least_valued(CScanPool *pool, uint64_t *slots)
 {
 	CScanTally	almost = cscan_status_slots(pool, CSCAN_TALLY_ALMOST_STARVED);
 	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
+	const uint64_t *columnar = cscan_slot_set(pool, CSCAN_SLOTS_COLUMNAR);
+	uint64_t	any = 0;
 
-	cscan_tally_lowest(&almost, slots, cscan_slot_words(pool));
+	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
+		any |= slots[w] & columnar[w];
+	if (any != 0)
+		cscan_columnar_least_valued(pool, slots);
+	else
+		cscan_tally_lowest(&almost, slots, cscan_slot_words(pool));
 	cscan_tally_lowest(&interested, slots, cscan_slot_words(pool));
 }
 
@@ -286,6 +295,7 @@ const CScanPolicy cscan_policy_relevance = {
 	.choose_query = cscan_relevance_choose_query,
 	.choose_empty = cscan_relevance_choose_empty,
 	.choose_load = cscan_relevance_choose_load,
+	.choose_columns = cscan_columnar_columns,
 	.exclude = cscan_relevance_exclude,
 	.least_valued = cscan_relevance_least_valued,
 	.protect = cscan_relevance_protect,

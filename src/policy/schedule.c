@@ -7,7 +7,8 @@
  * scan that only needs its next chunk soon comes after all that wait.  If
  * nothing can be done for the winner, the next proposal has its turn; in the
  * end, of each policy, the scan that waits longest with nothing available.  The
- * winner's policy picks the chunk and, if there is no room, a victim:
+ * winner's policy picks the chunk.  If there is no room, first columns go that
+ * no scan wants, of chunks that scans want.  Then the policy picks a victim:
  *
  *	 1. a slot that no policy protects;
  *	 2. a slot that only other policies protect (relevance and demand protect
@@ -25,6 +26,7 @@
  */
 #include <string.h>
 
+#include "columnar.h"
 #include "interest.h"
 #include "policy.h"
 #include "record.h"
@@ -272,6 +274,23 @@ stays(const CScanSlot *slot, const CScanAction *act)
 	return slot->held && slot->extent <= act->place.end;
 }
 
+/*
+ * The columns to load of the action's chunk: those of the policy, or the scan's
+ * own if the budget has no room for others.
+ */
+static uint64_t
+find_columns(const CScanPool *pool, int scan, const CScanAction *act)
+{
+	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
+	const CScanSpace *space = &pool->spaces[act->space];
+	uint64_t	columns = policy->choose_columns ? policy->choose_columns(pool, scan, act->chunk) :
+		cscan_pool_pieces_wanted(pool, act->chunk).word[0];
+
+	if (cscan_layout_cost(&space->columns, columns) > pool->state->budget)
+		columns = cscan_columns(pool, loaded_for(pool, scan, act->chunk), space);
+	return columns;
+}
+
 /* The number of blocks that the slot has and this load brings again. */
 static uint32_t
 blocks_again(const CScanSlot *slot, const CScanAction *act)
@@ -284,17 +303,23 @@ blocks_again(const CScanSlot *slot, const CScanAction *act)
 }
 
 /*
- * Find the pieces to load of the action's chunk: those that active scans want.
- * If the slot that has some of the chunk is held, load only the rest, and the
- * piece that the space has grown into, wanted or not.  Otherwise its blocks
- * may be gone: load all anew.  *have gets the pieces that stay as they are.
+ * Find the pieces to load of the action's chunk: those that active scans want,
+ * or these columns.  If the slot that has some of the chunk is held, load only
+ * the rest, and the piece that the space has grown into, wanted or not.
+ * Otherwise its blocks may be gone: load all anew, but no columns that nobody
+ * wants.  *have gets the pieces that stay as they are.
  */
 static void
 find_pieces(const CScanPool *pool, int slot, CScanAction *act, CScanPieces *have)
 {
 	CScanRun	run = {0, 0, 0};
 
-	act->pieces = cscan_pool_pieces_wanted(pool, act->chunk);
+	bool		columnar = cscan_space_is_columnar(&pool->spaces[act->space]);
+	CScanPieces wanted = cscan_pool_pieces_wanted(pool, act->chunk);
+
+	act->pieces = wanted;
+	if (columnar)
+		act->pieces.word[0] = find_columns(pool, act->scan, act);
 	act->place = cscan_space_place(&pool->spaces[act->space], act->chunk);
 	if (slot != CSCAN_NONE)
 	{
@@ -303,7 +328,9 @@ find_pieces(const CScanPool *pool, int slot, CScanAction *act, CScanPieces *have
 		if (stays(s, act))
 			*have = kept_pieces(s, act);
 		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-			act->pieces.word[w] = (act->pieces.word[w] | s->loaded.word[w]) & ~have->word[w];
+			act->pieces.word[w] |= columnar ? s->loaded.word[w] & wanted.word[w] : s->loaded.word[w];
+		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
+			act->pieces.word[w] &= ~have->word[w];
 	}
 	cscan_place_clip(&act->place, &act->pieces);
 	act->nblocks = 0;
@@ -350,6 +377,33 @@ begin_load(CScanPool *pool, int slot, bool top_up, uint32_t again, const CScanPi
 	cscan_status_slot_changed(pool, slot);
 }
 
+/*
+ * Take from a slot columns that nobody wants, all but that of the chunk to be
+ * loaded; with "held" from a held one.  Returns whether there is one.
+ */
+static bool
+trim(CScanPool *pool, int keep_slot, bool held, CScanAction *act)
+{
+	uint64_t	columns;
+	int			slot = cscan_columnar_unwanted(pool, keep_slot, held, &columns);
+
+	if (slot == CSCAN_NONE)
+		return false;
+	if (columns == pool->slots[slot].loaded.word[0])
+	{
+		evict(pool, slot, act);
+		return true;
+	}
+	name_slot(pool, CSCAN_ACT_TRIM, slot, act);
+	act->place = cscan_space_place(&pool->spaces[act->space], act->chunk);
+	act->pieces = (CScanPieces) {{columns}};
+	act->nblocks = cscan_layout_cost(&pool->spaces[act->space].columns, columns);
+	cscan_slots_trim(pool, slot, columns);
+	pool->state->unpinned = false;
+	cscan_status_slot_changed(pool, slot);
+	return true;
+}
+
 /* Load the next chunk for that scan, or make room for it, if possible. */
 static void
 serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
@@ -376,10 +430,16 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	again = there == CSCAN_NONE ? 0 : blocks_again(&pool->slots[there], act);
 
 	if (state->total - again + act->nblocks > Max(state->room, state->budget))
+	{
+		if (trim(pool, there, false, act))
+			return;
 		slot = choose_victim(pool, scan, there, false);
+	}
 	else if (state->used + act->nblocks > state->budget)
 	{
 		/* There is room, but too much is pinned. */
+		if (trim(pool, there, true, act))
+			return;
 		act->slot = choose_victim(pool, scan, there, true);
 		if (act->slot != CSCAN_NONE)
 			unpin(pool, act->slot, act);
@@ -488,7 +548,7 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 			tried |= 1u << pool->scans[scan].policy;
 		}
 	}
-	pool->state->evicted_for = act->kind == CSCAN_ACT_EVICT || act->kind == CSCAN_ACT_UNPIN ?
-		scan : CSCAN_NONE;
+	pool->state->evicted_for = act->kind == CSCAN_ACT_EVICT || act->kind == CSCAN_ACT_UNPIN ||
+		act->kind == CSCAN_ACT_TRIM ? scan : CSCAN_NONE;
 	cscan_record_action(pool, now, act);
 }

@@ -161,6 +161,8 @@ enter(CScanPool *pool, int slot)
 	CScanSlot  *s = &pool->slots[slot];
 
 	put_in_set(pool, CSCAN_SLOTS_TAKEN, slot, true);
+	put_in_set(pool, CSCAN_SLOTS_COLUMNAR, slot, cscan_space_is_columnar(&pool->spaces[s->space]));
+	cscan_slots_pass(pool, slot);
 	cscan_set_add(pool->resident, s->chunk);
 	pool->slot_of[s->chunk] = slot;
 	link_slot(pool, CSCAN_SLOTS_BY_STAMP, slot);
@@ -279,9 +281,40 @@ cscan_slots_end_load(CScanPool *pool, int slot, uint64_t now, bool failed, bool 
 	s->failed = failed;
 	s->loaded = s->coming;
 	s->in_flight = false;
+	cscan_slots_pass(pool, slot);
 	put_in_set(pool, CSCAN_SLOTS_IN_FLIGHT, slot, false);
 	put_in_set(pool, CSCAN_SLOTS_DISPENSABLE, slot, s->cheap || s->failed);
 	cscan_slots_touch(pool, slot, now);
+}
+
+void
+cscan_slots_arrived(CScanPool *pool, int slot, const CScanPieces *pieces)
+{
+	CScanSlot  *s = &pool->slots[slot];
+
+	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
+		s->loaded.word[w] |= pieces->word[w] & s->coming.word[w];
+}
+
+void
+cscan_slots_trim(CScanPool *pool, int slot, uint64_t columns)
+{
+	CScanSlot  *s = &pool->slots[slot];
+	uint32_t	nblocks = cscan_layout_cost(&pool->spaces[s->space].columns, columns);
+
+	s->loaded.word[0] &= ~columns;
+	s->coming = s->loaded;
+	s->nblocks -= nblocks;
+	pool->state->total -= nblocks;
+	if (s->held)
+		pool->state->used -= nblocks;
+}
+
+void
+cscan_slots_pass(CScanPool *pool, int slot)
+{
+	if (cscan_set_has(cscan_slot_set(pool, CSCAN_SLOTS_COLUMNAR), (uint32_t) slot))
+		put_in_set(pool, CSCAN_SLOTS_PASSED, slot, true);
 }
 
 void
@@ -292,6 +325,8 @@ cscan_slots_forget(CScanPool *pool, int slot)
 	cscan_slots_set_held(pool, slot, false);
 	pool->state->total -= s->nblocks;
 	put_in_set(pool, CSCAN_SLOTS_TAKEN, slot, false);
+	put_in_set(pool, CSCAN_SLOTS_COLUMNAR, slot, false);
+	put_in_set(pool, CSCAN_SLOTS_PASSED, slot, false);
 	put_in_set(pool, CSCAN_SLOTS_IN_FLIGHT, slot, false);
 	put_in_set(pool, CSCAN_SLOTS_DISPENSABLE, slot, false);
 	cscan_set_remove(pool->resident, s->chunk);

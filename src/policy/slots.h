@@ -5,7 +5,8 @@
  *
  * Kept as things change, and following from the slots alone:
  *
- *		sets		slots that are taken, in flight, held, in use, dispensable
+ *		sets		slots that are taken, in flight, held, in use, dispensable,
+ *					of columns, passed
  *		the index	from a chunk to its slot
  *		by stamp	a list of the taken slots, the least recently used one first
  *		by order	another one, in the order of their loads
@@ -19,7 +20,11 @@
 
 #include "state.h"
 
-/* The sets that a slot may be in; the last two are a decision's scratch. */
+/*
+ * The sets that a slot may be in.  Passed are those of columnar spaces of which
+ * a scan may have ceased to want a column.  The last two are a decision's
+ * scratch.
+ */
 typedef enum CScanSlotSet
 {
 	CSCAN_SLOTS_TAKEN,
@@ -27,6 +32,8 @@ typedef enum CScanSlotSet
 	CSCAN_SLOTS_HELD,
 	CSCAN_SLOTS_IN_USE,			/* by scans that are not stalled */
 	CSCAN_SLOTS_DISPENSABLE,	/* cheap or failed */
+	CSCAN_SLOTS_COLUMNAR,
+	CSCAN_SLOTS_PASSED,
 	CSCAN_SLOTS_CANDIDATES,
 	CSCAN_SLOTS_LOWEST,
 	CSCAN_NSLOT_SETS
@@ -56,6 +63,15 @@ extern void cscan_slots_begin_load(CScanPool *pool, int slot, const CScanPieces 
 								   uint32_t again, uint64_t now);
 
 extern void cscan_slots_end_load(CScanPool *pool, int slot, uint64_t now, bool failed, bool cheap);
+
+/* Pieces of a load in flight are there. */
+extern void cscan_slots_arrived(CScanPool *pool, int slot, const CScanPieces *pieces);
+
+/* A slot loses these columns. */
+extern void cscan_slots_trim(CScanPool *pool, int slot, uint64_t columns);
+
+/* A scan may have ceased to want a slot's columns. */
+extern void cscan_slots_pass(CScanPool *pool, int slot);
 
 /* Free a slot in two steps: out of the index, then out of the lists. */
 extern void cscan_slots_forget(CScanPool *pool, int slot);

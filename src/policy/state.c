@@ -41,14 +41,21 @@ cscan_pool_interested_in(const CScanPool *pool, int scan, int space)
 bool
 cscan_pool_columns_fit(const CScanPool *pool, int scan)
 {
+	bool		tables = false;
+	bool		columnar = false;
+
 	CSCAN_SET_EACH(i, cscan_scan_spaces(pool, scan), cscan_space_words(pool))
 	{
 		const CScanSpace *p = &pool->spaces[i];
 
-		if (cscan_space_is_columnar(p) && cscan_columns(pool, scan, p) == 0)
+		if (!cscan_space_is_columnar(p))
+			tables = true;
+		else if (cscan_columns(pool, scan, p) == 0)
 			return false;
+		else
+			columnar = true;
 	}
-	return true;
+	return !tables || !columnar;
 }
 
 uint32_t

@@ -14,6 +14,7 @@
  *		slots			slots: lists, sets, order of use
  *		status			what each scan has, how many scans want what
  *		queue			which starved scan is next
+ *		columnar		what relevance decides over columns
  *		<policies>		one file each; they look, and keep a history
  *		schedule		the ABM's next step
  *		events			what happens to a pool
@@ -114,6 +115,7 @@ typedef enum CScanScanSet
 	CSCAN_SCANS_MOVED_SLOTS,	/* to be counted anew in slot tallies, */
 	CSCAN_SCANS_MOVED_CHUNKS,	/* and in chunk tallies, see status.c */
 	CSCAN_SCANS_MOVED_QUEUE,	/* to be queued anew, see queue.c */
+	CSCAN_SCANS_COUNTED,		/* scratch of a decision, see columnar.c */
 	CSCAN_SCANS_OF_POLICY,		/* started scans, a set for each policy */
 	CSCAN_NSCAN_SETS = CSCAN_SCANS_OF_POLICY + CSCAN_NPOLICIES
 } CScanScanSet;

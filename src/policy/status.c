@@ -235,6 +235,17 @@ count_users(CScanPool *pool, int slot, int number)
 		cscan_slots_add_users(pool, slot, number);
 }
 
+/* It wants none of its slots' columns any more, as far as others are concerned. */
+static void
+pass_slots(CScanPool *pool, int scan)
+{
+	const uint64_t *columnar = cscan_slot_set(pool, CSCAN_SLOTS_COLUMNAR);
+	const uint64_t *wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
+
+	for (uint32_t w = 0; w < cscan_slot_words(pool); w++)
+		cscan_slot_set(pool, CSCAN_SLOTS_PASSED)[w] |= wanted[w] & columnar[w];
+}
+
 static void
 set_active(CScanPool *pool, int scan, bool active)
 {
@@ -242,6 +253,8 @@ set_active(CScanPool *pool, int scan, bool active)
 	int			number = active ? 1 : -1;
 
 	s->counted ^= ACTIVE;
+	if (!active)
+		pass_slots(pool, scan);
 	pool->state->nactive += number;
 	pool->state->queues_stale = true;
 	count_users(pool, s->in_use, number);
@@ -307,6 +320,8 @@ set_has(CScanPool *pool, int scan, int slot, bool wanted, bool ready, bool avail
 	if (cscan_set_has(has_wanted, (uint32_t) slot) != wanted)
 	{
 		cscan_set_put(has_wanted, (uint32_t) slot, wanted);
+		if (!wanted)
+			cscan_slots_pass(pool, slot);
 		if (s->counted & SLOTS_INTERESTED)
 			count_slot(pool, CSCAN_TALLY_INTERESTED, slot, wanted);
 		if (s->counted & SLOTS_ALMOST)

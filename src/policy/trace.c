@@ -581,7 +581,10 @@ restore_slot(CScanPool *pool, const CScanTraceRecord *r)
 	return NULL;
 }
 
-/* After the last record: does the extent of each slot reach its chunk? */
+/*
+ * After the last record: does the extent of each slot reach its chunk, and are
+ * its columns there?
+ */
 static const char *
 check_slots(const CScanPool *pool)
 {
@@ -592,6 +595,9 @@ check_slots(const CScanPool *pool)
 		if (s->space != CSCAN_NONE &&
 			s->extent < cscan_space_first_block(&pool->spaces[s->space], s->chunk))
 			return "a slot whose chunk is beyond the space's end";
+		if (s->space != CSCAN_NONE && cscan_space_is_columnar(&pool->spaces[s->space]) &&
+			((s->loaded.word[0] | s->coming.word[0]) & ~cscan_layout_all(&pool->spaces[s->space].columns)) != 0)
+			return "a slot of columns that there are not";
 	}
 	return NULL;
 }
@@ -622,7 +628,7 @@ check_readers(const CScanPool *pool)
 		if (s->used && s->in_use != CSCAN_NONE && pool->slots[s->in_use].space == CSCAN_NONE)
 			return "a scan that reads a slot that is free";
 		if (s->used && s->started && !cscan_pool_columns_fit(pool, i))
-			return "a scan of no column";
+			return "a scan whose columns do not suit its spaces";
 	}
 	for (int i = 0; i < pool->state->limits.max_helpers; i++)
 	{

@@ -42,54 +42,64 @@ typedef struct Setting
 	uint32_t	spaces;			/* of a family; 0: there is one table */
 	uint32_t	families;		/* each scan has its own if there are as many */
 	uint32_t	leaves;			/* percent of the scans that read one space */
+	uint32_t	columns;		/* of an index; 0: it is a table */
 } Setting;
 
 static const Setting settings[] = {
-	{CSCAN_POLICY_RELEVANCE, 16, 1024, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 64, 16384, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 64, 16384, 1, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 64, 65536, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 64, 262144, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 64, 1000000, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 128, 16384, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 256, 16384, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 512, 16384, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 1000, 16384, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 1000, 1000000, 100, 0, 0, 0},
-	{CSCAN_POLICY_RELEVANCE, 1000, 1000000, 1, 0, 0, 0},
-	{CSCAN_POLICY_DEMAND, 64, 16384, 100, 0, 0, 0},
-	{CSCAN_POLICY_DEMAND, 1000, 1000000, 100, 0, 0, 0},
-	{CSCAN_POLICY_NORMAL, 64, 16384, 100, 0, 0, 0},
-	{CSCAN_POLICY_ATTACH, 64, 16384, 100, 0, 0, 0},
-	{CSCAN_POLICY_ELEVATOR, 64, 16384, 100, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 16, 1024, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 16384, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 16384, 1, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 65536, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 262144, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 1000000, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 128, 16384, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 256, 16384, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 512, 16384, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 1000, 16384, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 1000, 1000000, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 1000, 1000000, 1, 0, 0, 0, 0},
+	{CSCAN_POLICY_DEMAND, 64, 16384, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_DEMAND, 1000, 1000000, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_NORMAL, 64, 16384, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_ATTACH, 64, 16384, 100, 0, 0, 0, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 16384, 100, 0, 0, 0, 0},
+
+	/* An index of columns, of which each scan wants up to seven. */
+	{CSCAN_POLICY_RELEVANCE, 16, 1024, 100, 0, 0, 0, 16},
+	{CSCAN_POLICY_RELEVANCE, 64, 4096, 100, 0, 0, 0, 16},
+	{CSCAN_POLICY_RELEVANCE, 64, 4096, 100, 0, 0, 0, 4},
+	{CSCAN_POLICY_RELEVANCE, 64, 65536, 100, 0, 0, 0, 16},
+	{CSCAN_POLICY_DEMAND, 64, 4096, 100, 0, 0, 0, 16},
+	{CSCAN_POLICY_NORMAL, 64, 4096, 100, 0, 0, 0, 16},
+	{CSCAN_POLICY_ELEVATOR, 64, 4096, 100, 0, 0, 0, 16},
 
 	/* One family of 1,500 small partitions, which all scans read. */
-	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 1, 0},
-	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 1, 50},
-	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 1, 0},
-	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 1, 50},
-	{CSCAN_POLICY_NORMAL, 64, 1, 100, 1500, 1, 0},
-	{CSCAN_POLICY_ATTACH, 64, 1, 100, 1500, 1, 0},
-	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 1, 0},
-	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 1, 50},
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 1, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 1, 50, 0},
+	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 1, 0, 0},
+	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 1, 50, 0},
+	{CSCAN_POLICY_NORMAL, 64, 1, 100, 1500, 1, 0, 0},
+	{CSCAN_POLICY_ATTACH, 64, 1, 100, 1500, 1, 0, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 1, 0, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 1, 50, 0},
 
 	/* A family of 150 for each of them. */
-	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 150, 64, 0},
-	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 150, 64, 50},
-	{CSCAN_POLICY_DEMAND, 64, 1, 100, 150, 64, 0},
-	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 150, 64, 0},
-	{CSCAN_POLICY_RELEVANCE, 64, 10, 100, 150, 64, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 150, 64, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 150, 64, 50, 0},
+	{CSCAN_POLICY_DEMAND, 64, 1, 100, 150, 64, 0, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 150, 64, 0, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 10, 100, 150, 64, 0, 0},
 
 	/* A family of 1,500 for each of them: 96,000 tables. */
-	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 64, 0},
-	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 64, 0},
-	{CSCAN_POLICY_NORMAL, 64, 1, 100, 1500, 64, 0},
-	{CSCAN_POLICY_ATTACH, 64, 1, 100, 1500, 64, 0},
-	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 64, 0},
+	{CSCAN_POLICY_RELEVANCE, 64, 1, 100, 1500, 64, 0, 0},
+	{CSCAN_POLICY_DEMAND, 64, 1, 100, 1500, 64, 0, 0},
+	{CSCAN_POLICY_NORMAL, 64, 1, 100, 1500, 64, 0, 0},
+	{CSCAN_POLICY_ATTACH, 64, 1, 100, 1500, 64, 0, 0},
+	{CSCAN_POLICY_ELEVATOR, 64, 1, 100, 1500, 64, 0, 0},
 
 	/* Larger partitions; and more scans. */
-	{CSCAN_POLICY_RELEVANCE, 64, 200, 100, 84, 1, 20},
-	{CSCAN_POLICY_RELEVANCE, 1000, 1, 100, 1500, 1, 20},
+	{CSCAN_POLICY_RELEVANCE, 64, 200, 100, 84, 1, 20, 0},
+	{CSCAN_POLICY_RELEVANCE, 1000, 1, 100, 1500, 1, 20, 0},
 };
 
 static uint64_t random_state = 1;
@@ -143,14 +153,26 @@ compare(const void *a, const void *b)
 static void
 announce_range(Run *run, int scan, int space)
 {
-	uint32_t	length = (uint32_t) ((uint64_t) run->nblocks * (1 + random_below(run->setting->percent)) / 100);
+	uint32_t	grain = run->setting->columns > 0 ? run->pool.spaces[space].chunk_blocks : 1;
+	uint32_t	length = (uint32_t) ((uint64_t) (run->nblocks / grain) * (1 + random_below(run->setting->percent)) / 100);
 	CScanRange	range;
 
 	if (length == 0)
 		length = 1;
-	range.first = random_below(run->nblocks - length + 1);
-	range.end = range.first + length;
+	range.first = random_below(run->nblocks / grain - length + 1) * grain;
+	range.end = range.first + length * grain;
 	cscan_pool_announce(&run->pool, scan, space, run->nblocks, &range, 1);
+}
+
+/* One to seven of an index's columns. */
+static void
+choose_columns(Run *run, int scan)
+{
+	uint64_t	columns = 0;
+
+	for (uint32_t n = 1 + random_below(7); n > 0; n--)
+		columns |= UINT64_C(1) << random_below(run->setting->columns);
+	cscan_pool_set_columns(&run->pool, scan, columns);
 }
 
 /* All of some spaces of a family that follow one another, as percent says. */
@@ -178,6 +200,8 @@ begin_scan(Run *run, int number)
 		announce_spaces(run, scan, (uint32_t) number % setting->families);
 	else
 		announce_range(run, scan, 0);
+	if (setting->columns > 0)
+		choose_columns(run, scan);
 	cscan_pool_start(&run->pool, scan, run->now);
 	run->registering += cpu_now() - began;
 	if (run->nregistered++ == 0)
@@ -220,7 +244,7 @@ begin_load(Run *run)
 
 	do
 		cscan_pool_decide(&run->pool, run->now, &act);
-	while (act.kind == CSCAN_ACT_EVICT || act.kind == CSCAN_ACT_UNPIN);
+	while (act.kind == CSCAN_ACT_EVICT || act.kind == CSCAN_ACT_UNPIN || act.kind == CSCAN_ACT_TRIM);
 	if (act.kind == CSCAN_ACT_LOAD)
 		run->loads[run->nloads++] = act.slot;
 	return act.kind == CSCAN_ACT_LOAD;
@@ -265,6 +289,8 @@ create_pool(Run *run)
 {
 	const Setting *setting = run->setting;
 	uint32_t	nspaces = setting->spaces > 0 ? setting->spaces * setting->families : 1;
+	uint32_t	sizes[CSCAN_LAYOUT_COLUMNS];
+	CScanLayout layout = {.ncolumns = 0};
 	uint32_t	preferred = 4;	/* blocks */
 	uint32_t	slots = nspaces * setting->chunks / 16;
 	CScanLimits limits = {setting->scans, (int32_t) nspaces, 0, 0, 0};
@@ -274,6 +300,11 @@ create_pool(Run *run)
 
 	if (slots > 1024)
 		slots = 1024;
+	for (uint32_t c = 0; c < setting->columns; c++)
+		sizes[c] = c;
+	cscan_layout_make(&layout, sizes, setting->columns);
+	if (setting->columns > 0)
+		preferred = cscan_layout_blocks(&layout);
 	run->nblocks = setting->chunks * preferred;
 	run->spaces = setting->spaces;
 	nchunks = setting->chunks < CSCAN_MAX_CHUNKS ? setting->chunks : CSCAN_MAX_CHUNKS;
@@ -283,7 +314,7 @@ create_pool(Run *run)
 	if (run->pool.state == NULL)
 		abort();
 	cscan_pool_init(&run->pool, &limits);
-	cscan_pool_set_limits(&run->pool, slots * 64, slots * 64);
+	cscan_pool_set_limits(&run->pool, slots * 64 + 8 * preferred, slots * 64 + 8 * preferred);
 	chunk_blocks = cscan_pool_chunk_blocks(&run->pool, preferred, run->nblocks);
 	cscan_pool_set_limits(&run->pool, slots * chunk_blocks, slots * chunk_blocks * 3 / 2);
 
@@ -293,6 +324,8 @@ create_pool(Run *run)
 		int			space = cscan_pool_add_space(&run->pool, chunk_blocks,
 												 cscan_space_chunks_for(chunk_blocks, run->nblocks), 0);
 
+		if (setting->columns > 0)
+			cscan_pool_set_columnar(&run->pool, space, &layout);
 		cscan_pool_set_access(&run->pool, space, CSCAN_ACCESS_GRANTED);
 	}
 	run->adding = (cpu_now() - began) / nspaces;
@@ -306,7 +339,9 @@ print_what(const Run *run)
 	uint32_t	nchunks = run->pool.spaces[0].nchunks;
 
 	printf("| %s | %d | ", cscan_policies[setting->policy]->name, setting->scans);
-	if (setting->spaces == 0)
+	if (setting->columns > 0)
+		printf("%u of %u columns | %u | ", setting->chunks, setting->columns, nchunks);
+	else if (setting->spaces == 0)
 		printf("%u | %u | ", setting->chunks, nchunks);
 	else
 		printf("%u x %u x %u, %u %% leaves | %u | ", setting->families, setting->spaces, nchunks, setting->leaves,

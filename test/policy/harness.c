@@ -170,7 +170,7 @@ decide(CScanPool *pool, uint64_t now)
 
 	do
 		cscan_pool_decide(pool, now, &act);
-	while (act.kind == CSCAN_ACT_EVICT || act.kind == CSCAN_ACT_UNPIN);
+	while (act.kind == CSCAN_ACT_EVICT || act.kind == CSCAN_ACT_UNPIN || act.kind == CSCAN_ACT_TRIM);
 	return act;
 }
 

@@ -98,6 +98,7 @@ extern void test_spaces(void);
 extern void test_families(void);
 extern void test_ranges(void);
 extern void test_relevance(void);
+extern void test_columnar(void);
 extern void test_demand(void);
 extern void test_orders(void);
 extern void test_keep(void);

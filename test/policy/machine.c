@@ -27,7 +27,8 @@ _Static_assert((int) MACHINE_UNKNOWN == (int) CSCAN_ACCESS_UNKNOWN &&
 _Static_assert((int) MACHINE_NOTHING == (int) CSCAN_ACT_NOTHING &&
 			   (int) MACHINE_EVICT == (int) CSCAN_ACT_EVICT &&
 			   (int) MACHINE_UNPIN == (int) CSCAN_ACT_UNPIN &&
-			   (int) MACHINE_LOAD == (int) CSCAN_ACT_LOAD, "actions");
+			   (int) MACHINE_LOAD == (int) CSCAN_ACT_LOAD &&
+			   (int) MACHINE_TRIM == (int) CSCAN_ACT_TRIM, "actions");
 _Static_assert(sizeof(MachineRange) == sizeof(CScanRange), "ranges");
 
 static void *
@@ -226,7 +227,7 @@ action(const CScanAction *done)
 	result.space = act.space;
 	result.scan = act.scan;
 	result.chunk = act.chunk;
-	if (act.kind != CSCAN_ACT_LOAD)
+	if (act.kind != CSCAN_ACT_LOAD && act.kind != CSCAN_ACT_TRIM)
 		return result;
 	result.nblocks = act.nblocks;
 	for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
@@ -268,6 +269,14 @@ static void
 loaded(void *m, int slot, uint64_t now, uint64_t duration, bool failed, bool cheap)
 {
 	cscan_pool_loaded(m, slot, now, duration, failed, cheap);
+}
+
+static void
+arrived(void *m, int slot, uint64_t columns)
+{
+	CScanPieces pieces = {{columns}};
+
+	cscan_pool_arrived(m, slot, &pieces);
 }
 
 static void
@@ -451,6 +460,7 @@ const Machine core_machine = {
 	.decide = decide,
 	.wants_load = wants_load,
 	.loaded = loaded,
+	.arrived = arrived,
 	.drop = drop,
 	.useless = useless,
 	.release = release,

@@ -49,7 +49,8 @@ enum
 	MACHINE_NOTHING,
 	MACHINE_EVICT,
 	MACHINE_UNPIN,
-	MACHINE_LOAD
+	MACHINE_LOAD,
+	MACHINE_TRIM
 };
 
 typedef struct MachineLimits
@@ -195,6 +196,7 @@ typedef struct Machine
 	bool		(*wants_load) (void *m, uint64_t now);	/* may be NULL */
 	void		(*loaded) (void *m, int slot, uint64_t now, uint64_t duration, bool failed,
 						   bool cheap);
+	void		(*arrived) (void *m, int slot, uint64_t columns);
 	void		(*drop) (void *m, int slot);
 	int			(*useless) (void *m);
 	int			(*release) (void *m);

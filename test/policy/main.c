@@ -13,6 +13,7 @@ static const TestSuite suites[] = {
 	{"ranges", test_ranges},
 	{"families", test_families},
 	{"relevance", test_relevance},
+	{"columnar", test_columnar},
 	{"demand", test_demand},
 	{"orders", test_orders},
 	{"keep", test_keep},

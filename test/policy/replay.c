@@ -41,13 +41,13 @@ catch_record(const CScanPool *pool, const CScanTraceRecord *r)
  * Text
  * ------------------------------------------------------------------ */
 
-static const char *const action_names[] = {"nothing", "evict", "unpin", "load"};
+static const char *const action_names[] = {"nothing", "evict", "unpin", "load", "trim"};
 static const char *const access_names[] = {"unknown", "granted", "refused"};
 static const char *const call_names[] = {
 	"limits", "add space", "extend space", "remove space", "access", "register", "announce", "start",
 	"rest", "unwant", "unwant space", "unregister", "stalled", "warm", "position", "join", "quit",
 	"choose", "block time", "take", "decide", "loaded", "drop", "useless", "release", "hold",
-	"cursor", "cached", "leave space", "shrink", "columnar", "columns"
+	"cursor", "cached", "leave space", "shrink", "columnar", "columns", "arrived"
 };
 
 #define NAME(names, n)	((n) < sizeof(names) / sizeof(names[0]) ? (names)[n] : "?")
@@ -297,7 +297,7 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 				fprintf(out, " slot %d space %d chunk %u", r->slot, r->other, r->chunk);
 				number(out, "for scan", r->scan);
 			}
-			if (r->flag == CSCAN_ACT_LOAD)
+			if (r->flag == CSCAN_ACT_LOAD || r->flag == CSCAN_ACT_TRIM)
 				fprintf(out, " blocks %u pieces %04x", r->blocks, r->count);
 			break;
 		case CSCAN_TRACE_SHRINK:
@@ -310,6 +310,9 @@ describe_call(const CScanTraceRecord *r, FILE *out)
 					(unsigned long long) r->chunk | (unsigned long long) r->blocks << 32,
 					r->flag & CSCAN_TRACE_LOADED_FAILED ? " failed" : "",
 					r->flag & CSCAN_TRACE_LOADED_CHEAP ? " cheap" : "");
+			break;
+		case CSCAN_TRACE_ARRIVED:
+			fprintf(out, " slot %d columns %llx", r->slot, (unsigned long long) r->time);
 			break;
 		case CSCAN_TRACE_BLOCK_TIME:
 			fprintf(out, " %g", number_of(r->time));
@@ -340,7 +343,7 @@ has_time(uint8_t kind)
 static bool
 is_call(uint8_t kind)
 {
-	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_COLUMNS;
+	return kind >= CSCAN_TRACE_LIMITS && kind <= CSCAN_TRACE_ARRIVED;
 }
 
 void
@@ -577,6 +580,8 @@ is_possible(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 				 (is_helper(pool, r->other) && pool->helpers[r->other].scan == r->scan));
 		case CSCAN_TRACE_DROP:
 			return is_slot(pool, r->slot);
+		case CSCAN_TRACE_ARRIVED:
+			return is_slot(pool, r->slot) && pool->slots[r->slot].space != CSCAN_NONE && pool->slots[r->slot].in_flight;
 		case CSCAN_TRACE_LOADED:
 			return is_slot(pool, r->slot) && pool->slots[r->slot].space != CSCAN_NONE;
 		default:
@@ -589,6 +594,7 @@ static void
 call_plain(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 {
 	CScanLayout layout;
+	CScanPieces arrived = {{r->time}};
 
 	switch (r->kind)
 	{
@@ -643,6 +649,9 @@ call_plain(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 			break;
 		case CSCAN_TRACE_QUIT:
 			cscan_pool_quit(pool, r->other);
+			break;
+		case CSCAN_TRACE_ARRIVED:
+			cscan_pool_arrived(pool, r->slot, &arrived);
 			break;
 		case CSCAN_TRACE_BLOCK_TIME:
 			cscan_pool_set_block_time(pool, number_of(r->time));

@@ -233,6 +233,9 @@ announce(CScanPool *pool, Random *random, int scan)
 		if (!space->used || space->chunk_blocks > BUDGET || random_chance(random, 70) ||
 			cscan_pool_count_wanted(pool, scan, i) > 0)
 			continue;
+		if (pool->scans[scan].nspaces > 0 &&
+			cscan_space_is_columnar(&pool->spaces[pool->scans[scan].first_space]) != cscan_space_is_columnar(space))
+			continue;
 		if (nblocks > cscan_space_capacity(space))
 			nblocks = (uint32_t) cscan_space_capacity(space);
 		if (cscan_space_is_columnar(space))
@@ -375,7 +378,10 @@ manager_call(CScanPool *pool, Random *random, uint64_t now)
 		case 6:
 		case 7:
 			slot = pick(pool, random, SLOTS, slot_in_flight);
-			if (slot != CSCAN_NONE)
+			if (slot != CSCAN_NONE && cscan_space_is_columnar(&pool->spaces[pool->slots[slot].space]) &&
+				random_chance(random, 50))
+				cscan_pool_arrived(pool, slot, &(CScanPieces) {{random_next(random)}});
+			else if (slot != CSCAN_NONE)
 				cscan_pool_loaded(pool, slot, now, random_chance(random, 5) ? 0 : 500 + random_below(random, 1000),
 								  random_chance(random, 5), random_chance(random, 20));
 			break;
@@ -472,14 +478,16 @@ test_same(void)
 	}
 	is_int(same, RUNS, "traces that begin in the middle replay with the same decisions");
 	note("%llu decisions", (unsigned long long) decisions);
-	for (int kind = CSCAN_TRACE_LIMITS; kind <= CSCAN_TRACE_SHRINK; kind++)
+	for (int kind = CSCAN_TRACE_LIMITS; kind <= CSCAN_TRACE_ARRIVED; kind++)
 	{
 		if (kinds[kind] == 0)
 			note("no record of kind %d", kind);
 		missing += kinds[kind] == 0;
 	}
-	for (int kind = CSCAN_TRACE_STATE; kind <= CSCAN_TRACE_STATE_END; kind++)
+	for (int kind = CSCAN_TRACE_STATE_COLUMNAR; kind <= CSCAN_TRACE_STATE_END; kind++)
 	{
+		if (kind > CSCAN_TRACE_STATE_COLUMNS && kind < CSCAN_TRACE_STATE)
+			continue;
 		if (kinds[kind] == 0)
 			note("no record of kind %d", kind);
 		missing += kinds[kind] == 0;

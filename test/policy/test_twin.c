@@ -585,6 +585,12 @@ announce(Twins *t, int scan, int space)
 	uint32_t	nblocks;
 	uint32_t	nranges;
 
+	/* Another space may have come in its place. */
+	for (int i = 0; i < t->limits.spaces; i++)
+	{
+		if (s->of[i] && (t->space[i].ncolumns > 0) != (p->ncolumns > 0))
+			return;
+	}
 	if (!p->used)
 		return;
 	nblocks = pick_blocks(t, space);
@@ -660,6 +666,12 @@ go_on_announcing(Twins *t, int scan)
 	}
 }
 
+static bool
+is_columnar(const Twins *t, int space)
+{
+	return t->space[space].ncolumns > 0;
+}
+
 /* One space, some, or all, in any order. */
 static void
 begin_announcing(Twins *t, int scan)
@@ -671,6 +683,13 @@ begin_announcing(Twins *t, int scan)
 	s->stage = ANNOUNCING;
 	s->ntodo = 0;
 	s->nranges = 0;
+
+	/* All of its spaces have columns, or none has. */
+	for (int i = 0; i < t->limits.spaces && first != MACHINE_NONE; i++)
+	{
+		if (s->of[i] && is_columnar(t, i) != is_columnar(t, first))
+			first = MACHINE_NONE;
+	}
 	if (first == MACHINE_NONE)
 		return;
 	if (chance(t, (uint32_t) t->kind->families))
@@ -681,7 +700,8 @@ begin_announcing(Twins *t, int scan)
 		{
 			int			space = backward ? t->limits.spaces - 1 - i : i;
 
-			if (space != first && t->space[space].used && chance(t, likely))
+			if (space != first && t->space[space].used && is_columnar(t, space) == is_columnar(t, first) &&
+				chance(t, likely))
 				s->todo[s->ntodo++] = space;
 		}
 	}
@@ -822,6 +842,20 @@ decide_next(Twins *t)
 	t->decided += (a.kind != MACHINE_NOTHING);
 	if (a.kind == MACHINE_LOAD)
 		t->loads[t->nloads++] = a.slot;
+}
+
+/* Some of a load is there. */
+static void
+arrive(Twins *t)
+{
+	int			slot = t->loads[below(t, (uint32_t) t->nloads)];
+	int			space = t->machine[0]->slot(t->m[0], slot).space;
+	uint64_t	columns = random_next(&t->random);
+
+	if (t->space[space].ncolumns == 0)
+		return;
+	tell(t, "arrived: slot, columns", slot, (int64_t) columns);
+	BOTH(arrived, slot, columns);
 }
 
 static void
@@ -1001,6 +1035,8 @@ next_event(Twins *t)
 		read_chunk(t, scan);
 	else if (dice < 75 && t->nloads < MAX_LOADS)
 		decide_next(t);
+	else if (dice < 80 && t->nloads > 0 && chance(t, 50))
+		arrive(t);
 	else if (dice < 88 && t->nloads > 0)
 		finish_load(t);
 	else if (dice < 92)

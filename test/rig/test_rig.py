@@ -115,8 +115,8 @@ class Groups(unittest.TestCase):
 
 class Trace(unittest.TestCase):
     def test_loads(self):
-        records = [(36, 3, 0, 1, 5, 0, 0, 9, 0), (49, 3, 0, 1, 1000000, 0, 2, 17, 512), (49, 0, 0, -1, 1100000, -1, -1, 0, 0),
-                   (50, 0, 0, 0, 1200000, 0, 2, 0, 0), (49, 3, 0, 1, 3000000, 0, 3, 18, 512)]
+        records = [(36, 3, 0, 1, 5, 0, 0, 9, 0), (trace.DECIDE, 3, 0, 1, 1000000, 0, 2, 17, 512), (49, 0, 0, -1, 1100000, -1, -1, 0, 0),
+                   (50, 0, 0, 0, 1200000, 0, 2, 0, 0), (trace.DECIDE, 3, 0, 1, 3000000, 0, 3, 18, 512)]
         with tempfile.NamedTemporaryFile() as file:
             file.write(b'CSCANTRC' + struct.pack('<II', trace.VERSION, 32) + bytes(48) + b''.join(trace.RECORD.pack(*record) for record in records) + b'cut off')
             file.flush()
@@ -379,6 +379,9 @@ class Traces(unittest.TestCase):
         version = re.search(r'CSCAN_TRACE_VERSION\s+(\d+)', (top / 'src/policy/trace.h').read_text()).group(1)
         self.assertEqual(str(trace.VERSION), version)
         self.assertIn(f'| version: {version} |', (top / 'doc/trace.md').read_text())
+        records = (top / 'src/policy/record.h').read_text()
+        for kind in ('DECIDE', 'LOST'):
+            self.assertEqual(int(re.search(rf'CSCAN_TRACE_{kind} = (\d+)', records).group(1)), getattr(trace, kind), kind)
 
 
 class Resuming(unittest.TestCase):

@@ -29,7 +29,8 @@
  *	- while a scan is blocked and room can be made the disk is not idle.
  *	The first violation ends the run; sim->wrong says what it was.
  *
- * Tables may be families of partitions.  The engine numbers chunks by table, through
+ * Tables may be indexes of columns: then a query wants whole chunks, and some
+ * columns of each.  They may be families of partitions.  The engine numbers chunks by table, through
  * all of its partitions; tables.c knows their numbers in the pool.
  *
  *-------------------------------------------------------------------------
@@ -69,6 +70,8 @@ typedef struct SimConfig
 	int			ntables;
 	uint32_t	table_blocks[PLAN_MAX_TABLES];
 	uint32_t	partitions;		/* of each table; 1: it is not cut */
+	CScanLayout columns;		/* of an index of columns: its chunks have
+								 * these; ncolumns = 0: tables have none */
 	bool		log;			/* keep what the lower bound needs */
 	uint64_t	check_every;	/* events between two full checks; 0: none */
 } SimConfig;

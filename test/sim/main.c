@@ -52,6 +52,8 @@ usage(FILE *file)
 		  "  --queries N         of a stream, sizes drawn at random (default: one of each size, in any order)\n"
 		  "  --rate N            open loop: so many queries arrive in a second, at random; --queries of them\n"
 		  "  --sizes LIST        percent of the table, such as 1,10,50,100\n"
+		  "  --fast-columns abc,bcd    of an index of columns: what FAST queries read, one of these sets each (default: all)\n"
+		  "  --slow-columns abc,bcd    likewise of SLOW queries\n"
 		  "  --speeds LETTERS    F and S: as many FAST and SLOW queries as there are letters of each\n"
 		  "  --full LETTERS      full scans, one a stream, in this order, such as FSFSFSFSFS\n"
 		  "  --ranges N          a query's blocks lie in so many ranges (default 1)\n"
@@ -63,6 +65,7 @@ usage(FILE *file)
 		  "the server\n"
 		  "  --table SIZE        of each table; --tables N (default 879MB, 1)\n"
 		  "  --partitions N      each table is a family of so many partitions (default 1: a table)\n"
+		  "  --columns N,N,...   each table is an index of columns: blocks of each in a chunk, at most 26\n"
 		  "  --chunk SIZE        cscan.chunk_size (default 4MB)\n"
 		  "  --buffers SIZE      shared_buffers: the pool pins a half of it and fills 7/8 (default 192MB)\n"
 		  "  --pool CHUNKS       instead: the pool pins so many chunks, and has room for no more\n"
@@ -165,6 +168,44 @@ set_sizes(Workload *work, const char *list)
 }
 
 static void
+set_columns(SimConfig *config, const char *list)
+{
+	char	   *copy = strdup(list);
+	CScanLayout *layout = &config->columns;
+
+	layout->ncolumns = 0;
+	for (char *word = strtok(copy, ","); word != NULL && layout->ncolumns < 26; word = strtok(NULL, ","))
+	{
+		layout->begin[layout->ncolumns + 1] = layout->begin[layout->ncolumns] +
+			(uint32_t) get_number(word, 1, 100000, "--columns");
+		layout->ncolumns++;
+	}
+	free(copy);
+	if (layout->ncolumns == 0)
+		fail("no columns", "--columns");
+	config->chunk_blocks = cscan_layout_blocks(layout);
+	config->log = false;
+}
+
+/* "abc,bcd": sets of columns by their letters */
+static void
+set_sets(Workload *work, PlanSpeed speed, const char *list)
+{
+	char	   *copy = strdup(list);
+
+	work->nsets[speed] = 0;
+	for (char *word = strtok(copy, ","); word != NULL && work->nsets[speed] < PLAN_MAX_SETS; word = strtok(NULL, ","))
+	{
+		uint64_t	columns = plan_columns(word);
+
+		if (columns == 0)
+			fail("not letters of columns, from a on", list);
+		work->sets[speed][work->nsets[speed]++] = columns;
+	}
+	free(copy);
+}
+
+static void
 set_speeds(Workload *work, const char *letters)
 {
 	size_t		n = strlen(letters);
@@ -204,7 +245,7 @@ set_work(Workload *work, const char *name)
 enum
 {
 	OPT_HELP = 256, OPT_POLICY, OPT_SEED, OPT_RUNS, OPT_WORK, OPT_STREAMS, OPT_STAGGER, OPT_QUERIES, OPT_RATE, OPT_SIZES,
-	OPT_SPEEDS, OPT_FULL, OPT_RANGES, OPT_LEAVES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_PARTITIONS, OPT_CHUNK,
+	OPT_SPEEDS, OPT_COLUMNS, OPT_FAST_COLUMNS, OPT_SLOW_COLUMNS, OPT_FULL, OPT_RANGES, OPT_LEAVES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_PARTITIONS, OPT_CHUNK,
 	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_DROP_BEHIND, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_OWN_BANDWIDTH, OPT_SLICE, OPT_LATENCY,
 	OPT_SEEK, OPT_DEPTH,
 	OPT_WAKE, OPT_MANAGER_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_WAIT_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
@@ -222,6 +263,9 @@ static const struct option long_options[] = {
 	{"rate", required_argument, NULL, OPT_RATE},
 	{"sizes", required_argument, NULL, OPT_SIZES},
 	{"speeds", required_argument, NULL, OPT_SPEEDS},
+	{"columns", required_argument, NULL, OPT_COLUMNS},
+	{"fast-columns", required_argument, NULL, OPT_FAST_COLUMNS},
+	{"slow-columns", required_argument, NULL, OPT_SLOW_COLUMNS},
 	{"full", required_argument, NULL, OPT_FULL},
 	{"ranges", required_argument, NULL, OPT_RANGES},
 	{"leaves", required_argument, NULL, OPT_LEAVES},
@@ -294,6 +338,12 @@ set_workload_option(Options *options, int option, const char *name)
 		case OPT_FULL:
 			set_full(work, optarg);
 			return true;
+		case OPT_FAST_COLUMNS:
+			set_sets(work, PLAN_FAST, optarg);
+			return true;
+		case OPT_SLOW_COLUMNS:
+			set_sets(work, PLAN_SLOW, optarg);
+			return true;
 		case OPT_RANGES:
 			work->pieces = (uint32_t) get_number(optarg, 1, CSCAN_MAX_RANGES, name);
 			return true;
@@ -336,6 +386,9 @@ set_server_option(Options *options, int option, const char *name)
 			return true;
 		case OPT_CHUNK:
 			config->chunk_blocks = get_size(optarg, name);
+			return true;
+		case OPT_COLUMNS:
+			set_columns(config, optarg);
 			return true;
 		case OPT_BUFFERS:
 			config->budget = get_size(optarg, name) / 2;
@@ -474,6 +527,15 @@ get_options(Options *options, int argc, char **argv)
 
 	if (config->table_blocks[0] == 0 || config->chunk_blocks == 0)
 		fail("not possible", "a table or a chunk without blocks");
+	if (config->columns.ncolumns > 0)
+	{
+		if (config->page_cache > 0)
+			fail("an index of columns has no page cache here", "--page-cache");
+		config->table_blocks[0] -= config->table_blocks[0] % (config->chunk_blocks * config->partitions);
+		if (config->table_blocks[0] == 0)
+			fail("a table has no whole chunk", "--table");
+		work->grain = config->chunk_blocks;
+	}
 	if (options->pool_chunks > 0)
 		config->budget = config->room = (uint32_t) (options->pool_chunks * config->chunk_blocks);
 	if (config->budget < 8)

@@ -84,7 +84,8 @@ sim_tables_begin(Sim *sim)
 	{
 		SimPartition *p = &sim->partitions[i];
 
-		p->chunk_blocks = cscan_pool_chunk_blocks(sim->pool, config->chunk_blocks, p->nblocks);
+		p->chunk_blocks = config->columns.ncolumns > 0 ? config->chunk_blocks :
+			cscan_pool_chunk_blocks(sim->pool, config->chunk_blocks, p->nblocks);
 		p->largest = Min(p->chunk_blocks, p->nblocks);
 		p->nchunks = cscan_space_chunks_for(p->chunk_blocks, p->nblocks);
 		p->first_chunk = sim->nchunks[p->table];
@@ -178,6 +179,26 @@ sim_to_pool(const Sim *sim, int table, uint32_t chunk)
 	return sim->pool->spaces[p->space].first_chunk + chunk - p->first_chunk;
 }
 
+/* Likewise of one that has columns. */
+static uint32_t
+columns_run(const Sim *sim, const PlanQuery *query, uint32_t base, DiskRequest *request)
+{
+	const CScanLayout *layout = &sim->config.columns;
+
+	for (uint64_t left = query->columns & cscan_layout_all(layout); left != 0; left &= left - 1)
+	{
+		uint32_t	c = (uint32_t) __builtin_ctzll(left);
+
+		if (request->nruns == 0 || base + layout->begin[c] != request->end)
+			request->nruns++;
+		if (request->nblocks == 0)
+			request->first = base + layout->begin[c];
+		request->end = base + layout->begin[c + 1];
+		request->nblocks += cscan_layout_size(layout, c);
+	}
+	return request->nblocks;
+}
+
 /*
  * What a query wants of a chunk, as a request to the disk; returns the number of
  * blocks.
@@ -193,6 +214,8 @@ sim_next_run(const Sim *sim, const PlanQuery *query, uint32_t chunk, DiskRequest
 
 	memset(request, 0, sizeof(*request));
 	request->file = (int) (p - sim->partitions);
+	if (sim->config.columns.ncolumns > 0)
+		return columns_run(sim, query, base, request);
 	while (low < high)
 	{
 		uint32_t	middle = (low + high) / 2;
@@ -229,6 +252,8 @@ have_space(Sim *sim, SimPartition *p)
 	p->space = cscan_pool_add_space(sim->pool, p->chunk_blocks, p->nchunks, 0);
 	if (p->space == CSCAN_NONE)
 		return false;
+	if (sim->config.columns.ncolumns > 0)
+		cscan_pool_set_columnar(sim->pool, p->space, &sim->config.columns);
 	cscan_pool_set_access(sim->pool, p->space, CSCAN_ACCESS_GRANTED);
 	sim->partition_of[p->space] = (int) (p - sim->partitions);
 	return true;
@@ -281,6 +306,8 @@ sim_register(Sim *sim, const PlanQuery *query, CScanPolicyId policy)
 	scan = cscan_pool_register(sim->pool, policy, sim->now);
 	for (uint32_t i = 0; i < sim->config.partitions && scan != CSCAN_NONE && next < query->nranges; i++)
 		announce(sim, scan, query, &first[i], &next);
+	if (scan != CSCAN_NONE && sim->config.columns.ncolumns > 0)
+		cscan_pool_set_columns(sim->pool, scan, query->columns);
 	if (scan != CSCAN_NONE)
 		cscan_pool_start(sim->pool, scan, sim->now);
 	return scan;

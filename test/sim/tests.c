@@ -15,6 +15,7 @@ static const TestSuite suites[] = {
 	{"scenes", test_scenes},
 	{"mixes", test_mixes},
 	{"partitions", test_partitions},
+	{"columns", test_columns},
 };
 
 SimConfig

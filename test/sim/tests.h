@@ -30,5 +30,6 @@ extern void test_bound(void);
 extern void test_scenes(void);
 extern void test_mixes(void);
 extern void test_partitions(void);
+extern void test_columns(void);
 
 #endif							/* SIM_TESTS_H */

@@ -65,6 +65,7 @@ plan_add(Plan *plan, int stream, uint64_t start, PlanSpeed speed, double block_c
 	query->block_cpu = block_cpu;
 	query->table = table;
 	query->policy = PLAN_ANY_POLICY;
+	query->columns = UINT64_MAX;
 	return query;
 }
 
@@ -101,6 +102,20 @@ plan_blocks(const PlanQuery *query)
 	for (uint32_t i = 0; i < query->nranges; i++)
 		n += query->ranges[i].end - query->ranges[i].first;
 	return n;
+}
+
+uint64_t
+plan_columns(const char *letters)
+{
+	uint64_t	columns = 0;
+
+	for (; *letters != '\0'; letters++)
+	{
+		if (*letters < 'a' || *letters > 'z')
+			return 0;
+		columns |= UINT64_C(1) << (*letters - 'a');
+	}
+	return columns;
 }
 
 uint32_t
@@ -206,6 +221,14 @@ draw_query(const Workload *work, Random *random, Plan *plan, int stream, uint64_
 		draw_leaf(work, random, query);
 	else
 		draw_ranges(work, random, query, size);
+	if (work->grain > 0)
+	{
+		query->nranges = 1;
+		query->ranges[0].first -= query->ranges[0].first % work->grain;
+		query->ranges[0].end += work->grain - 1 - (query->ranges[0].end - 1) % work->grain;
+	}
+	if (work->nsets[speed] > 0)
+		query->columns = work->sets[speed][random_below(random, (uint32_t) work->nsets[speed])];
 }
 
 static Plan *
@@ -295,6 +318,11 @@ read_option(Plan *plan, PlanQuery *query, const Workload *work, char *word)
 	value[-1] = '\0';
 	if (strcmp(word, "policy") == 0)
 		return set_policy(value, &query->policy);
+	if (strcmp(word, "columns") == 0)
+	{
+		query->columns = plan_columns(value);
+		return query->columns != 0 ? NULL : "columns are letters from a on";
+	}
 	if (strcmp(word, "pause") == 0)
 	{
 		char	   *colon = strchr(value, ':');
@@ -434,6 +462,15 @@ plan_write(FILE *file, const Plan *plan)
 			fprintf(file, " %u %u", query->ranges[r].first, query->ranges[r].end);
 		if (query->table != 0)
 			fprintf(file, " table=%d", query->table);
+		if (query->columns != UINT64_MAX)
+		{
+			fprintf(file, " columns=");
+			for (int c = 0; c < 26; c++)
+			{
+				if (query->columns >> c & 1)
+					putc('a' + c, file);
+			}
+		}
 		if (query->policy != PLAN_ANY_POLICY)
 			fprintf(file, " policy=%s", cscan_policies[query->policy]->name);
 		if (query->pause > 0)

@@ -21,6 +21,7 @@
  *	policy=P	normal, attach, elevator, relevance or demand (that of the run)
  *	pause=N:S	having read N chunks and half of the next, it pauses for S
  *				seconds, as a cursor does that nobody fetches from
+ *	columns=L	of an index of columns: those with these letters (all)
  *	endless=1	the stream begins again until all that are not endless are done
  *
  * What follows a # is a comment.
@@ -40,6 +41,7 @@
  */
 #define PLAN_MAX_TABLES	64
 #define PLAN_MAX_SIZES	64
+#define PLAN_MAX_SETS	16
 #define PLAN_ANY_POLICY	(-1)
 
 typedef enum PlanSpeed
@@ -59,6 +61,7 @@ typedef struct PlanQuery
 	int			policy;			/* a CScanPolicyId or PLAN_ANY_POLICY */
 	uint32_t	nranges;
 	CScanRange *ranges;
+	uint64_t	columns;		/* a set, of an index of columns */
 	uint32_t	pause_after;	/* chunks */
 	uint64_t	pause;			/* us, 0: none */
 } PlanQuery;
@@ -90,6 +93,11 @@ typedef struct Workload
 	int			ntables;
 	uint32_t	table_blocks[PLAN_MAX_TABLES];
 	double		block_cpu[2];	/* FAST, SLOW */
+	uint32_t	grain;			/* blocks of a chunk, if these are read as a
+								 * whole; else 0 */
+	int			nsets[2];		/* sets of columns that FAST, and SLOW, queries
+								 * read, one of them each; 0: all */
+	uint64_t	sets[2][PLAN_MAX_SETS];
 } Workload;
 
 extern Plan *plan_create(void);
@@ -102,7 +110,10 @@ extern void plan_free(Plan *plan);
 /* The first block of a table's partition; of the number behind the last: its end. */
 extern uint32_t plan_partition(uint32_t nblocks, uint32_t partitions, uint32_t n);
 
-/* Blocks that a query reads. */
+/* A set of columns by their letters, from a on; 0 if it is none. */
+extern uint64_t plan_columns(const char *letters);
+
+/* Blocks that a query reads, of an index of columns those of all. */
 extern uint32_t plan_blocks(const PlanQuery *query);
 
 /* Draws a plan. */

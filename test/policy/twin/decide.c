@@ -47,40 +47,36 @@ may_go(const Twin *t, int scan, int slot, int mind)
 	return true;
 }
 
+/* The least worth of some slots, but for those that are promised. */
 static int
-find_victim(const Twin *t, int scan, int stays, bool held)
+least_worth(const Twin *t, int policy, bool *may)
 {
-	int			policy = t->scan[scan].policy;
-	bool		desperate = policy != MACHINE_ELEVATOR && t->scan[scan].blocked &&
-		t->sight[scan].available == 0;
-
-	for (int mind = 2; mind >= (!desperate ? 1 : held ? -1 : 0); mind--)
+	for (;;)
 	{
+		bool		by_block = false;
 		int			victim = MACHINE_NONE;
-		uint64_t	victim_worth = 0;
+		TwinWorth	victim_worth = {0, 1, 0};
 
 		for (int i = 0; i < t->limits.slots; i++)
+			by_block |= may[i] && t->space[t->space_of[t->slot[i].chunk]].ncolumns > 0;
+		for (int i = 0; i < t->limits.slots; i++)
 		{
-			const TwinSlot *s = &t->slot[i];
-			uint64_t	worth;
+			TwinWorth	worth;
 
-			if (i == stays || !s->taken || s->in_flight || (held && !s->held) ||
-				(mind >= 0 && twin_readers(t, i) > 0) || !may_go(t, scan, i, mind))
+			if (!may[i])
 				continue;
-			worth = twin_worth(t, policy, i);
-			if (victim != MACHINE_NONE &&
-				(worth > victim_worth ||
-				 (worth == victim_worth && s->stamp >= t->slot[victim].stamp)))
-				continue;
-			if (promised(t, i))
-				continue;
-			victim = i;
-			victim_worth = worth;
+			worth = twin_worth(t, policy, i, by_block);
+			if (victim == MACHINE_NONE || twin_worth_less(worth, victim_worth) ||
+				(twin_worth_same(worth, victim_worth) && t->slot[i].stamp < t->slot[victim].stamp))
+			{
+				victim = i;
+				victim_worth = worth;
+			}
 		}
-		if (victim != MACHINE_NONE)
+		if (victim == MACHINE_NONE || !promised(t, victim))
 			return victim;
+		may[victim] = false;
 	}
-	return MACHINE_NONE;
 }
 
 /* Does an active scan want a block of these of a chunk? */
@@ -100,6 +96,78 @@ asked_for(const Twin *t, uint32_t chunk, uint32_t from, uint32_t to)
 	return false;
 }
 
+static int
+find_victim(const Twin *t, int scan, int stays, bool held)
+{
+	int			policy = t->scan[scan].policy;
+	bool		desperate = policy != MACHINE_ELEVATOR && t->scan[scan].blocked &&
+		t->sight[scan].available == 0;
+
+	for (int mind = 2; mind >= (!desperate ? 1 : held ? -1 : 0); mind--)
+	{
+		bool		may[t->limits.slots];
+		int			victim;
+
+		for (int i = 0; i < t->limits.slots; i++)
+		{
+			const TwinSlot *s = &t->slot[i];
+
+			may[i] = i != stays && s->taken && !s->in_flight && (s->held || !held) &&
+				(mind < 0 || twin_readers(t, i) == 0) && may_go(t, scan, i, mind);
+		}
+		victim = least_worth(t, policy, may);
+		if (victim != MACHINE_NONE)
+			return victim;
+	}
+	return MACHINE_NONE;
+}
+
+/*
+ * Columns of a chunk that some scan wants, but that none wants: a slot that has
+ * such, the one used longest ago.  "all": it has no others.
+ */
+static int
+find_unwanted(const Twin *t, int stays, bool held, bool *unwanted, bool *all)
+{
+	int			found = MACHINE_NONE;
+
+	for (int i = 0; i < t->limits.slots; i++)
+	{
+		const TwinSlot *s = &t->slot[i];
+		const TwinSpace *p;
+		uint32_t	to;
+		bool		some = false;
+		bool		others = false;
+
+		if (i == stays || !s->taken || s->in_flight || (held && !s->held) || twin_readers(t, i) > 0 ||
+			twin_interest(t, s->chunk) == 0 ||
+			(found != MACHINE_NONE && s->stamp >= t->slot[found].stamp))
+			continue;
+		p = &t->space[t->space_of[s->chunk]];
+		for (uint32_t from = 0; p->ncolumns > 0 && from < p->size; from = to)
+		{
+			twin_piece(t, s->chunk, from, &to);
+			if (!s->here[from])
+				continue;
+			if (asked_for(t, s->chunk, from, to))
+				others = true;
+			else
+				some = true;
+		}
+		if (!some)
+			continue;
+		found = i;
+		*all = !others;
+		for (uint32_t from = 0; from < p->size; from = to)
+		{
+			twin_piece(t, s->chunk, from, &to);
+			for (uint32_t b = from; b < to; b++)
+				unwanted[b] = s->here[b] && !asked_for(t, s->chunk, from, to);
+		}
+	}
+	return found;
+}
+
 /*
  * What is in a slot stays there while it is held, unless its space has become
  * shorter since it was loaded.
@@ -113,11 +181,14 @@ stays(const Twin *t, int slot)
 /*
  * Which blocks of a chunk are to be loaded?  Pieces are loaded as a whole, as far
  * as the space is known.  A piece that is there as a whole is not loaded again if
- * its slot is held; what is in a slot that is not held is loaded again in any case.
+ * its slot is held; what is in a slot that is not held is loaded again in any case,
+ * but a column only if it is asked for.
  */
 static uint32_t
-plan(const Twin *t, uint32_t chunk, bool *load)
+plan(const Twin *t, int scan, uint32_t chunk, bool *load)
 {
+	bool		columns = t->space[t->space_of[chunk]].ncolumns > 0;
+	uint64_t	brings = columns ? twin_brings(t, scan, chunk) : 0;
 	uint32_t	length = twin_length(t, chunk);
 	int			slot = t->slot_of[chunk];
 	uint32_t	sum = 0;
@@ -128,13 +199,16 @@ plan(const Twin *t, uint32_t chunk, bool *load)
 		uint32_t	here = 0;
 		bool		get;
 
-		twin_piece(t, chunk, from, &to);
+		uint32_t	piece = twin_piece(t, chunk, from, &to);
+
 		if (to > length)
 			to = length;
 		for (uint32_t b = from; slot != MACHINE_NONE && b < to; b++)
 			here += t->slot[slot].here[b];
 		if (here == to - from && stays(t, slot))
 			get = false;
+		else if (columns)
+			get = brings >> piece & 1 || (here > 0 && asked_for(t, chunk, from, to));
 		else
 			get = here > 0 || asked_for(t, chunk, from, to);
 		for (uint32_t b = from; b < to; b++)
@@ -174,8 +248,8 @@ describe(const Twin *t, uint32_t chunk, const bool *load, MachineAction *act)
 }
 
 /* A load for one scan may bring what only others want: then it is meant for one of them. */
-static int
-meant_for(const Twin *t, int scan, uint32_t chunk)
+int
+twin_meant_for(const Twin *t, int scan, uint32_t chunk)
 {
 	int			found = MACHINE_NONE;
 
@@ -242,7 +316,7 @@ load_into(Twin *t, int scan, int slot, uint32_t chunk, const bool *load, uint32_
 	s->failed = false;
 	s->loading = nblocks;
 	s->length = twin_length(t, chunk);
-	s->meant_for = meant_for(t, scan, chunk);
+	s->meant_for = twin_meant_for(t, scan, chunk);
 	s->stamp = now;
 	s->number = ++t->nloads;
 	t->let_go = false;
@@ -261,12 +335,15 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 	int			there;
 	int			slot;
 	bool		let_go = false;
+	bool		unwanted[4096];
+	bool		all = false;
+	int			trimmed = MACHINE_NONE;
 
 	if (chunk == MACHINE_NO_CHUNK)
 		return;
 	there = slot = t->slot_of[chunk];
 	load = calloc(t->space[t->space_of[chunk]].size, sizeof(bool));
-	after = nblocks = plan(t, chunk, load);
+	after = nblocks = plan(t, scan, chunk, load);
 	if (there != MACHINE_NONE && stays(t, there))
 	{
 		for (uint32_t b = 0; b < t->space[t->space_of[chunk]].size; b++)
@@ -277,11 +354,15 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 	after += twin_all_blocks(t, false);
 
 	if (after > most)
-		slot = find_victim(t, scan, there, false);
+	{
+		trimmed = find_unwanted(t, there, false, unwanted, &all);
+		slot = trimmed != MACHINE_NONE ? trimmed : find_victim(t, scan, there, false);
+	}
 	else if (twin_all_blocks(t, true) + nblocks > t->budget)
 	{
-		slot = find_victim(t, scan, there, true);
-		let_go = true;
+		trimmed = find_unwanted(t, there, true, unwanted, &all);
+		slot = trimmed != MACHINE_NONE ? trimmed : find_victim(t, scan, there, true);
+		let_go = trimmed == MACHINE_NONE;
 	}
 	else if (there == MACHINE_NONE)
 	{
@@ -298,8 +379,10 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 		act->chunk = chunk;
 		if (slot != there && t->slot[slot].taken)
 		{
-			act->kind = let_go ? MACHINE_UNPIN : MACHINE_EVICT;
+			act->kind = let_go ? MACHINE_UNPIN : trimmed != MACHINE_NONE && !all ? MACHINE_TRIM : MACHINE_EVICT;
 			act->chunk = t->slot[slot].chunk;
+			if (act->kind == MACHINE_TRIM)
+				describe(t, act->chunk, unwanted, act);
 		}
 		else
 		{
@@ -317,6 +400,14 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 		case MACHINE_UNPIN:
 			t->slot[slot].held = false;
 			t->let_go = true;
+			break;
+		case MACHINE_TRIM:
+			for (uint32_t b = 0; b < t->space[t->space_of[act->chunk]].size; b++)
+			{
+				act->nblocks += unwanted[b];
+				t->slot[slot].here[b] = t->slot[slot].due[b] = t->slot[slot].here[b] && !unwanted[b];
+			}
+			t->let_go = false;
 			break;
 		case MACHINE_LOAD:
 			load_into(t, scan, slot, chunk, load, nblocks, now);
@@ -372,7 +463,7 @@ twin_decide(Twin *t, uint64_t now)
 		}
 	}
 	t->made_room_for = MACHINE_NONE;
-	if (act.kind == MACHINE_EVICT || act.kind == MACHINE_UNPIN)
+	if (act.kind == MACHINE_EVICT || act.kind == MACHINE_UNPIN || act.kind == MACHINE_TRIM)
 		t->made_room_for = scan;
 	return act;
 }
@@ -389,6 +480,7 @@ twin_shrink(Twin *t)
 	uint32_t	most = t->room > t->budget ? t->room : t->budget;
 	MachineAction act;
 	int			victim = MACHINE_NONE;
+	bool		may[t->limits.slots];
 
 	memset(&act, 0, sizeof(act));
 	act.kind = MACHINE_NOTHING;
@@ -397,22 +489,15 @@ twin_shrink(Twin *t)
 		return act;
 	for (int q = 0; q < t->limits.scans; q++)
 		t->sight[q] = twin_look(t, q);
-	for (int i = 0; i < t->limits.slots; i++)
+	for (int read = 0; read <= pins && victim == MACHINE_NONE; read++)
 	{
-		const TwinSlot *s = &t->slot[i];
-		bool		is_read = twin_readers(t, i) > 0;
-		bool		victim_is_read = victim != MACHINE_NONE && twin_readers(t, victim) > 0;
-		uint64_t	worth;
-		uint64_t	victim_worth;
+		for (int i = 0; i < t->limits.slots; i++)
+		{
+			const TwinSlot *s = &t->slot[i];
 
-		if (!s->taken || s->in_flight || (pins ? !s->held : is_read) || promised(t, i))
-			continue;
-		worth = twin_worth(t, MACHINE_RELEVANCE, i);
-		victim_worth = victim == MACHINE_NONE ? 0 : twin_worth(t, MACHINE_RELEVANCE, victim);
-		if (victim == MACHINE_NONE ||
-			(is_read != victim_is_read ? victim_is_read :
-			 worth != victim_worth ? worth < victim_worth : s->stamp < t->slot[victim].stamp))
-			victim = i;
+			may[i] = s->taken && !s->in_flight && (!pins || s->held) && (read || twin_readers(t, i) == 0);
+		}
+		victim = least_worth(t, MACHINE_RELEVANCE, may);
 	}
 	if (victim == MACHINE_NONE)
 		return act;

@@ -678,9 +678,29 @@ whole_load(const Twin *t, const TwinSlot *s)
 	uint64_t	begin = (uint64_t) (s->chunk - p->base) * p->size;
 	uint64_t	blocks = 0;
 
+	if (p->ncolumns > 0)
+	{
+		blocks = twin_blocks(t, (int) (s - t->slot));
+		return blocks > s->loading ? (uint32_t) blocks : s->loading;
+	}
 	while (blocks < p->size && begin + blocks < p->known)
 		blocks++;
 	return blocks > s->loading ? (uint32_t) blocks : s->loading;
+}
+
+static void
+arrived(void *m, int slot, uint64_t columns)
+{
+	Twin	   *t = m;
+	TwinSlot   *s = &t->slot[slot];
+
+	for (uint32_t b = 0; b < t->space[t->space_of[s->chunk]].size; b++)
+	{
+		uint32_t	end;
+
+		if (s->due[b] && columns >> twin_piece(t, s->chunk, b, &end) & 1)
+			s->here[b] = true;
+	}
 }
 
 static void
@@ -939,6 +959,7 @@ const Machine naive_machine = {
 	.take = take,
 	.decide = decide,
 	.loaded = loaded,
+	.arrived = arrived,
 	.drop = drop,
 	.useless = useless,
 	.release = release,

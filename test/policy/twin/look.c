@@ -109,6 +109,39 @@ twin_cost(const Twin *t, int scan, uint32_t chunk)
 	return sum;
 }
 
+uint32_t
+twin_columns_cost(const Twin *t, int space, uint64_t columns)
+{
+	const TwinSpace *p = &t->space[space];
+	uint32_t	sum = 0;
+
+	if (p->ncolumns == 0)
+		return p->size;
+	for (uint32_t c = 0; c < p->ncolumns; c++)
+	{
+		if (columns >> c & 1)
+			sum += p->begin[c + 1] - p->begin[c];
+	}
+	return sum;
+}
+
+uint32_t
+twin_load_size(const Twin *t, int scan)
+{
+	for (int p = 0; p < t->limits.spaces; p++)
+	{
+		if (twin_share(t, scan, p)->member)
+			return twin_columns_cost(t, p, t->scan[scan].columns);
+	}
+	return 1;
+}
+
+bool
+twin_overlap(const Twin *t, int a, int b)
+{
+	return (t->scan[a].columns & t->scan[b].columns) != 0;
+}
+
 const TwinScan *
 twin_sum(Twin *t, int scan)
 {

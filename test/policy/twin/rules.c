@@ -42,7 +42,7 @@ twin_begin(const Twin *t, int scan)
 		for (uint32_t c = 0; c < t->limits.chunks; c++)
 		{
 			if (twin_wants(t, q, c) && twin_wants(t, scan, c))
-				common += t->space[t->space_of[c]].size;
+				common += twin_columns_cost(t, t->space_of[c], t->scan[q].columns & t->scan[scan].columns);
 		}
 		if (common > highest)
 		{
@@ -53,12 +53,35 @@ twin_begin(const Twin *t, int scan)
 	return leader == MACHINE_NONE ? 0 : twin_next(t, scan, t->scan[leader].position);
 }
 
+/* The first space of a scan, or NULL. */
+static const TwinSpace *
+first_space(const Twin *t, int scan)
+{
+	for (int p = 0; p < t->limits.spaces; p++)
+	{
+		if (twin_share(t, scan, p)->member)
+			return &t->space[p];
+	}
+	return NULL;
+}
+
+/* Do the scan's chunks have columns? */
+static bool
+has_columns(const Twin *t, int scan)
+{
+	const TwinSpace *p = first_space(t, scan);
+
+	return p != NULL && p->ncolumns > 0;
+}
+
 int
 twin_pick(const Twin *t, int scan)
 {
 	const TwinScan *q = &t->scan[scan];
 	int			pick = MACHINE_NONE;
 	int			pick_interest = 0;
+	uint64_t	pick_blocks = 0;
+	uint64_t	pick_scans = 1;
 
 	if (orderly(q->policy))
 	{
@@ -67,6 +90,31 @@ twin_pick(const Twin *t, int scan)
 
 		return there != MACHINE_NONE && twin_usable(t, scan, there) ? there : MACHINE_NONE;
 	}
+
+	/*
+	 * Of columns the slot that has most blocks for each scan that wants some of
+	 * the same.
+	 */
+	for (int i = 0; eager(q->policy) && has_columns(t, scan) && i < t->limits.slots; i++)
+	{
+		uint64_t	scans = 0;
+		uint64_t	blocks;
+
+		if (!twin_usable(t, scan, i))
+			continue;
+		blocks = twin_columns_cost(t, t->space_of[t->slot[i].chunk], q->columns);
+		for (int other = 0; other < t->limits.scans; other++)
+			scans += twin_active(t, other) && twin_wants(t, other, t->slot[i].chunk) && twin_overlap(t, scan, other);
+		if (pick != MACHINE_NONE &&
+			(blocks * pick_scans < pick_blocks * scans ||
+			 (blocks * pick_scans == pick_blocks * scans && t->slot[i].number > t->slot[pick].number)))
+			continue;
+		pick = i;
+		pick_blocks = blocks;
+		pick_scans = scans;
+	}
+	if (pick != MACHINE_NONE)
+		return pick;
 
 	/* The slot that the fewest want, if the policy is eager; then the one loaded first. */
 	for (int i = 0; i < t->limits.slots; i++)
@@ -126,7 +174,7 @@ orderly_nominee(const Twin *t, int policy)
 			continue;
 		}
 		b = &t->scan[first];
-		if (t->budget / t->space[t->space_of[c]].size <= (uint32_t) twin_running(t) &&
+		if (t->budget / twin_columns_cost(t, t->space_of[c], a->columns) <= (uint32_t) twin_running(t) &&
 			a->blocked != b->blocked)
 		{
 			if (a->blocked)
@@ -177,18 +225,6 @@ block_worth(const Twin *t, int policy)
 	return worth == 0 ? 1 : worth;
 }
 
-/* The first space of a scan, or NULL. */
-static const TwinSpace *
-first_space(const Twin *t, int scan)
-{
-	for (int p = 0; p < t->limits.spaces; p++)
-	{
-		if (twin_share(t, scan, p)->member)
-			return &t->space[p];
-	}
-	return NULL;
-}
-
 /* The scan that waits longest of those that have nothing at all. */
 int
 twin_poorest(const Twin *t, int policy)
@@ -199,7 +235,7 @@ twin_poorest(const Twin *t, int policy)
 	{
 		const TwinScan *a = &t->scan[q];
 
-		if (!a->taken || a->policy != policy || !a->blocked || t->sight[q].available > 0)
+		if (!a->taken || a->policy != policy || !a->blocked || (!orderly(policy) && t->sight[q].available > 0))
 			continue;
 		if (orderly(policy) ? a->warm || !twin_active(t, q) || orderly_target(t, q) == MACHINE_NO_CHUNK :
 			!t->sight[q].starved || !t->sight[q].lacks)
@@ -231,7 +267,7 @@ eager_nominee(Twin *t, int policy, uint64_t now)
 	{
 		uint64_t	turn = 3 * (uint64_t) twin_running(t) / 2;
 
-		turn = (turn < 16 ? 16 : turn) * (t->pace * first_space(t, poorest)->size / 1000);
+		turn = (turn < 16 ? 16 : turn) * (t->pace * twin_load_size(t, poorest) / 1000);
 		if (now > t->scan[poorest].since + turn)
 			return poorest;
 	}
@@ -247,7 +283,7 @@ eager_nominee(Twin *t, int policy, uint64_t now)
 		return waits;
 	if (waits == MACHINE_NONE)
 		return reads;
-	if (poorest != MACHINE_NONE && t->room < 2 * (uint32_t) twin_running(t) * first_space(t, poorest)->size)
+	if (poorest != MACHINE_NONE && t->room < 2 * (uint32_t) twin_running(t) * twin_load_size(t, poorest))
 		return waits;
 	reads_key = now + key[reads] * worth / 1000;
 	if (reads_key == key[waits])
@@ -290,6 +326,78 @@ elevator_target(const Twin *t, int scan)
 	return MACHINE_NO_CHUNK;
 }
 
+/* Does a load for one scan help the other? */
+static bool
+helps(const Twin *t, int scan, int other)
+{
+	if (other == scan)
+		return true;
+	return twin_active(t, other) && t->sight[other].available < 2 + t->sight[other].helpers &&
+		twin_overlap(t, scan, other);
+}
+
+uint64_t
+twin_brings(const Twin *t, int scan, uint32_t chunk)
+{
+	int			policy = t->scan[scan].policy;
+	uint64_t	columns = 0;
+
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		if (!twin_wants(t, q, chunk))
+			continue;
+		if (orderly(policy) ? q == scan : eager(policy) ? helps(t, scan, q) : twin_active(t, q))
+			columns |= t->scan[q].columns;
+	}
+	if (twin_columns_cost(t, t->space_of[chunk], columns) > t->budget)
+		columns = t->scan[twin_meant_for(t, scan, chunk)].columns;
+	return columns;
+}
+
+/* The scans that a load helps, over the blocks that it loads for them. */
+static uint32_t
+columns_target(const Twin *t, int scan)
+{
+	uint32_t	target = MACHINE_NO_CHUNK;
+	uint64_t	best_scans = 0;
+	uint64_t	best_blocks = 1;
+
+	for (uint32_t n = 0; n < t->limits.chunks; n++)
+	{
+		uint32_t	c = twin_round(t, t->scan[scan].next, n);
+		int			slot = t->slot_of[c];
+		uint64_t	columns = 0;
+		uint64_t	scans = 0;
+		uint64_t	blocks;
+
+		if (!twin_wants(t, scan, c) || !twin_granted(t, c) || !twin_missing(t, scan, c))
+			continue;
+		for (int q = 0; q < t->limits.scans; q++)
+		{
+			if (!twin_wants(t, q, c) || !helps(t, scan, q))
+				continue;
+			columns |= t->scan[q].columns;
+			scans++;
+		}
+		blocks = twin_columns_cost(t, t->space_of[c], columns);
+		for (uint32_t b = 0; slot != MACHINE_NONE && t->slot[slot].held && b < t->space[t->space_of[c]].size; b++)
+		{
+			uint32_t	end;
+
+			if (t->slot[slot].here[b] && columns >> twin_piece(t, c, b, &end) & 1)
+				blocks--;
+		}
+		if (target != MACHINE_NO_CHUNK &&
+			(scans * best_blocks < best_scans * blocks ||
+			 (scans * best_blocks == best_scans * blocks && t->cached[c] <= t->cached[target])))
+			continue;
+		target = c;
+		best_scans = scans;
+		best_blocks = blocks;
+	}
+	return target;
+}
+
 /* Of the chunks that the scan lacks the one that most others wait for. */
 static uint32_t
 eager_target(const Twin *t, int scan)
@@ -301,6 +409,8 @@ eager_target(const Twin *t, int scan)
 
 	if (!t->sight[scan].lacks)
 		return MACHINE_NO_CHUNK;
+	if (has_columns(t, scan))
+		return columns_target(t, scan);
 	for (int q = 0; q < t->limits.scans; q++)
 	{
 		counts[q] = twin_active(t, q);
@@ -385,27 +495,62 @@ twin_clings(const Twin *t, int scan, int slot)
 	return twin_guards(t, policy, slot);
 }
 
-uint64_t
-twin_worth(const Twin *t, int policy, int slot)
+/* Blocks in a slot, of these columns if there are some. */
+static uint64_t
+blocks_of(const Twin *t, int slot, uint64_t columns)
+{
+	const TwinSlot *s = &t->slot[slot];
+	const TwinSpace *p = &t->space[t->space_of[s->chunk]];
+	uint64_t	sum = 0;
+
+	for (uint32_t b = 0; p->ncolumns > 0 && b < p->size; b++)
+	{
+		uint32_t	end;
+
+		sum += s->here[b] && columns >> twin_piece(t, s->chunk, b, &end) & 1;
+	}
+	return sum > 0 ? sum : twin_blocks(t, slot);
+}
+
+TwinWorth
+twin_worth(const Twin *t, int policy, int slot, bool by_block)
 {
 	uint32_t	c = t->slot[slot].chunk;
-	uint64_t	worth = 0;
+	TwinWorth	worth = {0, 1, 0};
+	uint64_t	columns = 0;
 
 	if (orderly(policy))
-		return 0;
+		return worth;
 	for (int q = 0; q < t->limits.scans && eager(policy); q++)
 	{
-		if (twin_active(t, q) && twin_wants(t, q, c) &&
-			t->sight[q].available < 3 + t->sight[q].helpers)
-			worth++;
+		if (!twin_active(t, q) || !twin_wants(t, q, c) || t->sight[q].available >= 3 + t->sight[q].helpers)
+			continue;
+		worth.count++;
+		columns |= t->scan[q].columns;
 	}
-	worth = worth * 100000 + (uint64_t) twin_interest(t, c);
+	if (by_block && eager(policy))
+		worth.blocks = blocks_of(t, slot, columns);
+	worth.rest = (uint64_t) twin_interest(t, c);
 	for (int i = 0; i < TWIN_MEMORY && policy == MACHINE_DEMAND; i++)
 	{
 		/* Demand comes last, and is at most TWIN_MEMORY. */
 		if (i == 0)
-			worth *= TWIN_MEMORY + 1;
-		worth += t->memory[i][c];
+			worth.rest *= TWIN_MEMORY + 1;
+		worth.rest += t->memory[i][c];
 	}
 	return worth;
+}
+
+bool
+twin_worth_same(TwinWorth a, TwinWorth b)
+{
+	return a.count * b.blocks == b.count * a.blocks && a.rest == b.rest;
+}
+
+bool
+twin_worth_less(TwinWorth a, TwinWorth b)
+{
+	if (a.count * b.blocks == b.count * a.blocks)
+		return a.rest < b.rest;
+	return a.count * b.blocks < b.count * a.blocks;
 }

@@ -166,6 +166,15 @@ extern uint32_t twin_piece(const Twin *t, uint32_t chunk, uint32_t b, uint32_t *
 extern uint32_t twin_length(const Twin *t, uint32_t chunk);
 extern uint32_t twin_cost(const Twin *t, int scan, uint32_t chunk);
 
+/* Blocks of these columns of a chunk; of one without columns all. */
+extern uint32_t twin_columns_cost(const Twin *t, int space, uint64_t columns);
+
+/* Blocks that a load for the scan has, as it begins. */
+extern uint32_t twin_load_size(const Twin *t, int scan);
+
+/* Have two scans a column in common? */
+extern bool twin_overlap(const Twin *t, int a, int b);
+
 /* The sums of a scan's wants. */
 extern const TwinScan *twin_sum(Twin *t, int scan);
 extern TwinSight twin_look(Twin *t, int scan);
@@ -210,8 +219,23 @@ extern uint32_t twin_target(const Twin *t, int scan);
 extern bool twin_guards(const Twin *t, int policy, int slot);
 extern bool twin_clings(const Twin *t, int scan, int slot);
 
-/* The lower it is, the sooner a slot goes. */
-extern uint64_t twin_worth(const Twin *t, int policy, int slot);
+/* The columns of a chunk that are loaded for a scan, of a space that has columns. */
+extern uint64_t twin_brings(const Twin *t, int scan, uint32_t chunk);
+
+/*
+ * The lower it is, the sooner a slot goes: first count over blocks, then rest.  If
+ * no slot that may go has columns, blocks do not matter.
+ */
+typedef struct TwinWorth
+{
+	uint64_t	count;
+	uint64_t	blocks;
+	uint64_t	rest;
+} TwinWorth;
+
+extern TwinWorth twin_worth(const Twin *t, int policy, int slot, bool by_block);
+extern bool twin_worth_less(TwinWorth a, TwinWorth b);
+extern bool twin_worth_same(TwinWorth a, TwinWorth b);
 
 /* ------------------------------------------------------------------
  * decide.c, events.c
@@ -220,5 +244,8 @@ extern uint64_t twin_worth(const Twin *t, int policy, int slot);
 extern MachineAction twin_decide(Twin *t, uint64_t now);
 extern MachineAction twin_shrink(Twin *t);
 extern void twin_empty(Twin *t, int slot);
+
+/* A scan that a load which brings what only others want is meant for. */
+extern int	twin_meant_for(const Twin *t, int scan, uint32_t chunk);
 
 #endif							/* TWIN_H */
