@@ -281,7 +281,6 @@ cscan_slots_end_load(CScanPool *pool, int slot, uint64_t now, bool failed, bool 
 	s->failed = failed;
 	s->loaded = s->coming;
 	s->in_flight = false;
-	cscan_slots_pass(pool, slot);
 	put_in_set(pool, CSCAN_SLOTS_IN_FLIGHT, slot, false);
 	put_in_set(pool, CSCAN_SLOTS_DISPENSABLE, slot, s->cheap || s->failed);
 	cscan_slots_touch(pool, slot, now);

@@ -169,6 +169,39 @@ like(sql($node, join(';', @gathered[0, 1], "EXPLAIN $gathered[2]")), qr/Nested L
 is(registrations('gathered.trace', @gathered), '1 registrations, 4 times again, 5 later, 4 rests', 'five passes of a parallel scan register once');
 nothing_left($node, 'after rescans', qw(t u));
 
+### Columns
+
+# Scans of different columns, in a pool that has room for few row groups: columns go that nobody wants any more, and
+# scans go on with theirs before others are loaded.
+sql($node, q(
+	CREATE TABLE c AS SELECT i, i % 100 AS k, md5(i::text) AS x, md5((i + 1)::text) AS y, repeat('x', 300) AS filler FROM generate_series(1, 60000) i;
+	VACUUM ANALYZE c;
+	CREATE INDEX ON c USING cscan_columns (i, k, x, y) WITH (row_group_blocks = 64)));
+set_conf($node, 'cscan.buffer_share' => '0.1');
+my @of_columns = ('sum(i)', 'max(x)', 'max(y)', 'sum(k), max(y)', 'min(i), min(x)');
+my %columns_right = map { $_ => sql($node, "SET cscan.enabled = off; SELECT $_ FROM c") } @of_columns;
+like(sql($node, "EXPLAIN SELECT $_ FROM c"), qr/CScan Index/, "$_ reads columns") foreach @of_columns;
+begin_trace('columns.trace');
+for my $policy (@policies)
+{
+	my @sessions = map { session($node, name => "$policy: $_", policy => $policy) } @of_columns;
+
+	for my $round (1 .. 3)
+	{
+		$sessions[$_]->send("SELECT $of_columns[$_] FROM c") foreach 0 .. $#of_columns;
+		is($sessions[$_]->result, $columns_right{ $of_columns[$_] }, "$sessions[$_]{name}: right") foreach 0 .. $#of_columns;
+	}
+	$_->quit foreach @sessions;
+}
+end_trace('columns.trace');
+cmp_ok(is_same('columns.trace', 'of columns'), '>', 500, 'and they are many');
+($status, $text) = replay('columns.trace', '--print');
+like($text, qr/^ *\d* *$_/m, "it has: $_")
+  foreach 'columnar space \d+ columns 5$', 'columns scan \d+: 11$', 'decide -> trim slot \d+', 'arrived slot \d+ columns [0-9a-f]+$';
+nothing_left($node, 'after scans of columns', qw(c));
+set_conf($node, 'cscan.buffer_share' => '0.5');
+sql($node, 'DROP TABLE c');
+
 ### From the server's start to its end
 
 $node->append_conf('postgresql.conf', "cscan.trace = 'start.trace'\n");
