@@ -803,6 +803,7 @@ cscan_loader_trim(const CScanAction *act)
 			else if (f->states[i] == CSCAN_FRAME_FOUND && f->owner)
 				ReleaseBuffer(f->buffers[i]);
 			f->states[i] = CSCAN_FRAME_EMPTY;
+			f->buffers[i] = InvalidBuffer;
 		}
 	}
 	CurrentResourceOwner = AuxProcessResourceOwner;

@@ -122,13 +122,13 @@ note_lost(const CScanAction *act, uint32 used)
 }
 
 /*
- * A load of this slot has ended, or brought some of it.  Find the blocked scans
+ * A load of this slot has ended, or brought these columns.  Find the blocked scans
  * that can use it, and return how many there are.  Call with the lock held.  The caller wakes them
  * after it has released the lock: a woken process may take the CPU at once,
  * and must not take it from the process that holds the lock.
  */
 static int
-find_scans_to_wake(int slot, bool ended)
+find_scans_to_wake(int slot, bool ended, uint64 columns)
 {
 	const CScanSlot *s = &cscan_pool.slots[slot];
 	int			n = 0;
@@ -137,7 +137,7 @@ find_scans_to_wake(int slot, bool ended)
 		 i = cscan_pool_scan_of(&cscan_pool, s->space, i + 1))
 	{
 		cscan_scans[i].loads += ended;
-		if (cscan_pool.scans[i].blocked && cscan_pool_can_use(&cscan_pool, slot, i))
+		if (cscan_pool.scans[i].blocked && (cscan_pool.scans[i].columns & columns) != 0 && cscan_pool_can_use(&cscan_pool, slot, i))
 		{
 			cscan_shared->stats[cscan_pool.scans[i].policy].wakeups++;
 			to_wake[n++] = i;
@@ -243,7 +243,7 @@ finish_load(int n)
 		read_under[load.slot] = load.policy;
 	table->chunks_loaded++;
 	table->blocks_read += blocks_read;
-	nwake = find_scans_to_wake(load.slot, true);
+	nwake = find_scans_to_wake(load.slot, true, PG_UINT64_MAX);
 	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
 	cscan_unlock();
 	wake_scans(nwake);
@@ -353,14 +353,15 @@ static void
 note_arrived(CScanLoadInFlight *load)
 {
 	CScanPieces columns = {{cscan_loader_arrived(load->slot)}};
+	uint64		new_columns = columns.word[0] & ~load->arrived;
 	int			nwake;
 
-	if ((columns.word[0] & ~load->arrived) == 0)
+	if (new_columns == 0)
 		return;
 	load->arrived = columns.word[0];
 	cscan_lock();
 	cscan_pool_arrived(&cscan_pool, load->slot, &columns);
-	nwake = find_scans_to_wake(load->slot, false);
+	nwake = find_scans_to_wake(load->slot, false, new_columns);
 	cscan_unlock();
 	wake_scans(nwake);
 	load->waited |= nwake > 0;

@@ -128,7 +128,8 @@ cscan_groups_init(CScanState *node)
 	CScanColumns *c = node->columns;
 	int			rows_of_blocks = RelationGetNumberOfAttributes(c->index);
 
-	c->wanted.columns = UINT64CONST(1) << rows_of_blocks;
+	/* The numbers of rows of blocks are a column behind the index's own. */
+	c->wanted.columns = c->wanted.common = UINT64CONST(1) << rows_of_blocks;
 	for (int i = 0; i < c->ncolumns; i++)
 		c->wanted.columns |= UINT64CONST(1) << c->columns[i];
 	c->wanted.in_memory = is_in_memory;

@@ -372,7 +372,8 @@ offer_word(Search *search, uint32_t nclasses, uint32_t w, uint64_t chunks)
 		uint64_t	nscans = tally_count(&starved, bit);
 		uint64_t	same = 0;
 
-		if (cscan_set_has(cscan_scan_slots(pool, search->scan, CSCAN_HAS_AVAILABLE), (uint32_t) slot))
+		if (pool->slots[slot].in_flight ||
+			cscan_set_has(cscan_scan_slots(pool, search->scan, CSCAN_HAS_AVAILABLE), (uint32_t) slot))
 			continue;
 		space = &pool->spaces[pool->slots[slot].space];
 		if (!may_win(search, nscans,
@@ -466,15 +467,26 @@ cscan_columnar_least_valued(CScanPool *pool, uint64_t *slots)
 	}
 }
 
-/* The columns of a slot that active scans want. */
+/* The columns of a slot that may go. */
 static uint64_t
-wanted_columns(const CScanPool *pool, int slot)
+unwanted_columns(const CScanPool *pool, int slot)
 {
-	return cscan_pool_pieces_wanted(pool, pool->slots[slot].chunk).word[0];
+	const CScanSlot *s = &pool->slots[slot];
+	uint64_t	wanted = 0;
+	uint64_t	overlap = 0;
+
+	CSCAN_SET_EACH(i, cscan_space_scans(pool, s->space), cscan_scan_words(pool))
+	{
+		if (!cscan_pool_active(pool, i) || !cscan_pool_wants(pool, i, s->chunk))
+			continue;
+		wanted |= pool->scans[i].columns;
+		overlap |= pool->scans[i].overlap;
+	}
+	return s->loaded.word[0] & (s->loaded.word[0] & overlap ? ~wanted : UINT64_MAX);
 }
 
 int
-cscan_columnar_unwanted(CScanPool *pool, int except, bool held, uint64_t *columns)
+cscan_columnar_unwanted(CScanPool *pool, bool held, uint64_t *columns)
 {
 	CScanTally	interested = cscan_status_slots(pool, CSCAN_TALLY_INTERESTED);
 	uint64_t   *passed = cscan_slot_set(pool, CSCAN_SLOTS_PASSED);
@@ -486,11 +498,9 @@ cscan_columnar_unwanted(CScanPool *pool, int except, bool held, uint64_t *column
 		candidates[w] = passed[w] & ~cscan_slot_set(pool, CSCAN_SLOTS_IN_FLIGHT)[w] &
 			~cscan_slot_set(pool, CSCAN_SLOTS_IN_USE)[w] & cscan_tally_counted(&interested, w) &
 			(held ? cscan_slot_set(pool, CSCAN_SLOTS_HELD)[w] : UINT64_MAX);
-	if (except != CSCAN_NONE)
-		cscan_set_remove(candidates, (uint32_t) except);
 	while ((slot = cscan_slots_oldest(pool, candidates)) != CSCAN_NONE)
 	{
-		*columns = pool->slots[slot].loaded.word[0] & ~wanted_columns(pool, slot);
+		*columns = unwanted_columns(pool, slot);
 		if (*columns != 0)
 			return slot;
 		cscan_set_remove(passed, (uint32_t) slot);

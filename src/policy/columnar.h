@@ -4,7 +4,8 @@
  *		What policy relevance decides over columns: Figure 11 of the paper.
  *
  * In a columnar space (space.h) two scans that want the same chunk may have no
- * column in common.  They *overlap* if they have.  Chunks also differ in what
+ * column in common.  They *overlap* if they have; columns that every scan wants do
+ * not count (cscan_pool_set_columns).  Chunks also differ in what
  * a load costs, since some of a chunk's columns may be there.  So the functions
  * weigh scans that overlap against blocks.
  *
@@ -37,7 +38,7 @@ cscan_columnar_scan(const CScanPool *pool, int scan)
 static inline bool
 cscan_columnar_overlap(const CScanPool *pool, int a, int b)
 {
-	return (pool->scans[a].columns & pool->scans[b].columns) != 0;
+	return (pool->scans[a].overlap & pool->scans[b].overlap) != 0;
 }
 
 /*
@@ -63,9 +64,10 @@ extern void cscan_columnar_least_valued(CScanPool *pool, uint64_t *slots);
 
 /*
  * Find the slot of which columns go that nobody wants, before any slot does.
- * With "held" only a held one; "except" stays.  Gets the columns; all that are
- * there if nobody wants any of them.  CSCAN_NONE if there is no such slot.
+ * With "held" only a held one.  Gets the columns: all that are there if nobody
+ * wants any of them but those that every scan wants.  CSCAN_NONE if there is no
+ * such slot.
  */
-extern int	cscan_columnar_unwanted(CScanPool *pool, int except, bool held, uint64_t *columns);
+extern int	cscan_columnar_unwanted(CScanPool *pool, bool held, uint64_t *columns);
 
 #endif							/* CSCAN_COLUMNAR_H */

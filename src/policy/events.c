@@ -323,7 +323,7 @@ register_scan(CScanPool *pool, CScanPolicyId policy, uint64_t now)
 		s->used = true;
 		s->policy = (uint8_t) policy;
 		s->in_use = CSCAN_NONE;
-		s->columns = UINT64_MAX;
+		s->columns = s->overlap = UINT64_MAX;
 		s->since = now;
 		return i;
 	}
@@ -364,10 +364,14 @@ cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t nblocks,
 }
 
 void
-cscan_pool_set_columns(CScanPool *pool, int scan, uint64_t columns)
+cscan_pool_set_columns(CScanPool *pool, int scan, uint64_t columns, uint64_t common)
 {
-	pool->scans[scan].columns = columns;
-	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_COLUMNS,.scan = scan,.time = columns);
+	CScanScan  *s = &pool->scans[scan];
+
+	s->columns = columns;
+	s->overlap = (columns & ~common) != 0 ? columns & ~common : columns;
+	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_COLUMNS,.scan = scan,.time = columns,
+				 .chunk = (uint32_t) s->overlap,.blocks = (uint32_t) (s->overlap >> 32));
 }
 
 /* A scan's loads go on where the last load in its spaces ended. */

@@ -245,9 +245,9 @@ cscan_pool_cost_for(const CScanPool *pool, int scan, uint32_t chunk)
 	return cost;
 }
 
-/* Has the slot all blocks that the scan wants of its chunk? */
+/* Have these pieces of the slot all blocks that the scan wants of its chunk? */
 static bool
-covers(const CScanPool *pool, int scan, const CScanSlot *slot)
+covers(const CScanPool *pool, int scan, const CScanSlot *slot, const CScanPieces *pieces)
 {
 	const CScanSpace *p = &pool->spaces[slot->space];
 	uint32_t	base = cscan_space_first_block(p, slot->chunk);
@@ -255,11 +255,11 @@ covers(const CScanPool *pool, int scan, const CScanSlot *slot)
 	CScanRange	within;
 
 	if (cscan_space_is_columnar(p))
-		return (cscan_columns(pool, scan, p) & ~slot->loaded.word[0]) == 0;
+		return (cscan_columns(pool, scan, p) & ~pieces->word[0]) == 0;
 	while (next_within(pool, scan, slot->chunk, &next, &within))
 	{
 		if (base + within.end > slot->extent ||
-			!cscan_space_has_pieces(p, within, &slot->loaded))
+			!cscan_space_has_pieces(p, within, pieces))
 			return false;
 	}
 	return true;
@@ -271,7 +271,15 @@ cscan_pool_ready_for(const CScanPool *pool, int slot, int scan)
 {
 	const CScanSlot *s = &pool->slots[slot];
 
-	return s->failed || covers(pool, scan, s);
+	return s->failed || covers(pool, scan, s, &s->loaded);
+}
+
+bool
+cscan_pool_comes_for(const CScanPool *pool, int slot, int scan)
+{
+	const CScanSlot *s = &pool->slots[slot];
+
+	return covers(pool, scan, s, &s->coming);
 }
 
 /*

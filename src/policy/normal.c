@@ -26,13 +26,28 @@ next_absent(const CScanPool *pool, int scan)
 	return CSCAN_NO_CHUNK;
 }
 
-/* Blocks of a whole chunk; of columns, those that the scan wants. */
-static uint32_t
-chunk_load(const CScanPool *pool, int scan, uint32_t chunk)
+/*
+ * Has the pool room for no more chunks than there are running scans, if they are
+ * all like this one of the scan?  Of columns, for what these scans want of one
+ * each, and this one?
+ */
+static bool
+is_tight(const CScanPool *pool, int scan, uint32_t chunk)
 {
 	const CScanSpace *space = cscan_pool_space_of(pool, chunk);
+	uint64_t	blocks = cscan_pool_cost_for(pool, scan, chunk);
 
-	return cscan_space_is_columnar(space) ? cscan_pool_cost_for(pool, scan, chunk) : space->chunk_blocks;
+	if (!cscan_space_is_columnar(space))
+		return pool->state->budget / space->chunk_blocks <= (uint32_t) cscan_pool_running(pool);
+	for (int p = 0; p < CSCAN_NPOLICIES; p++)
+	{
+		CSCAN_SET_EACH(i, cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + p), cscan_scan_words(pool))
+		{
+			if (cscan_pool_active(pool, i) && pool->scans[i].nspaces > 0)
+				blocks += cscan_interest_load(pool, i);
+		}
+	}
+	return pool->state->budget < blocks;
 }
 
 /* Take out of a set the slots of the next two chunks that a scan will take. */
@@ -85,7 +100,7 @@ overlap(const CScanPool *pool, int a, int b)
 			uint64_t	together = pool->space_of[last] == pool->space_of[chunk] ? both : both & -both;
 
 			blocks += (uint64_t) __builtin_popcountll(together) * (!cscan_space_is_columnar(space) ? space->chunk_blocks :
-				cscan_layout_cost(&space->columns, cscan_columns(pool, a, space) & cscan_columns(pool, b, space)));
+				cscan_layout_cost(&space->columns, x->overlap & y->overlap & cscan_layout_all(&space->columns)));
 			both &= ~together;
 		}
 	}
@@ -136,7 +151,6 @@ choose_available(const CScanPool *pool, int scan)
 static int
 choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 {
-	uint32_t	running = (uint32_t) cscan_pool_running(pool);
 	int			best = CSCAN_NONE;
 
 	(void) now;
@@ -152,7 +166,7 @@ choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 		chunk = next_absent(pool, i);
 		if (chunk == CSCAN_NO_CHUNK)
 			continue;
-		tight = pool->state->budget / chunk_load(pool, i, chunk) <= running;
+		tight = is_tight(pool, i, chunk);
 		if (best == CSCAN_NONE ||
 			(tight && s->blocked && !pool->scans[best].blocked) ||
 			((!tight || s->blocked == pool->scans[best].blocked) &&
@@ -162,9 +176,9 @@ choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 	return best;
 }
 
-/* Of chunks behind its next one a scan has nothing, whether they are there or not. */
+/* The scan that waits longest for a chunk that is absent; with "empty" of those that have nothing. */
 static int
-choose_empty(CScanPool *pool, CScanPolicyId self)
+choose_blocked(CScanPool *pool, CScanPolicyId self, bool empty)
 {
 	int			best = CSCAN_NONE;
 
@@ -173,12 +187,24 @@ choose_empty(CScanPool *pool, CScanPolicyId self)
 	{
 		const CScanScan *s = &pool->scans[i];
 
-		if (s->blocked && cscan_pool_active(pool, i) && !s->warm &&
+		if (s->blocked && (!empty || cscan_pool_has_nothing(pool, i)) && cscan_pool_active(pool, i) && !s->warm &&
 			next_absent(pool, i) != CSCAN_NO_CHUNK &&
 			(best == CSCAN_NONE || s->since < pool->scans[best].since))
 			best = i;
 	}
 	return best;
+}
+
+static int
+choose_waiting(CScanPool *pool, CScanPolicyId self)
+{
+	return choose_blocked(pool, self, false);
+}
+
+static int
+choose_empty(CScanPool *pool, CScanPolicyId self)
+{
+	return choose_blocked(pool, self, true);
 }
 
 static uint32_t
@@ -233,6 +259,7 @@ const CScanPolicy cscan_policy_normal = {
 	.start = normal_start,
 	.choose_available = choose_available,
 	.choose_query = choose_query,
+	.choose_waiting = choose_waiting,
 	.choose_empty = choose_empty,
 	.choose_load = choose_load,
 	.choose_columns = choose_columns,
@@ -247,6 +274,7 @@ const CScanPolicy cscan_policy_attach = {
 	.start = attach_start,
 	.choose_available = choose_available,
 	.choose_query = choose_query,
+	.choose_waiting = choose_waiting,
 	.choose_empty = choose_empty,
 	.choose_load = choose_load,
 	.choose_columns = choose_columns,

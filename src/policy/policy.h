@@ -38,10 +38,11 @@ typedef struct CScanPolicy
 	int			(*choose_query) (CScanPool *pool, CScanPolicyId self, uint64_t now);
 
 	/*
-	 * Which of its scans that wait and have nothing available (in order: not
-	 * the next chunk), if that one cannot be served?  NULL if none may go
-	 * before it.
+	 * Which of its scans that wait, if that one cannot be served; and if this
+	 * one cannot, which of those that have nothing available?  NULL if none may
+	 * go before it.
 	 */
+	int			(*choose_waiting) (CScanPool *pool, CScanPolicyId self);
 	int			(*choose_empty) (CScanPool *pool, CScanPolicyId self);
 
 	/* Which absent chunk should be loaded for it? */

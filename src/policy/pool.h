@@ -135,6 +135,7 @@ typedef struct CScanScan
 	uint32_t	nloadable;		/* of these, chunks that may be loaded */
 	uint64_t	needed;			/* blocks that it wants of its wanted chunks */
 	uint64_t	columns;		/* that it wants of columnar spaces */
+	uint64_t	overlap;		/* of these, those by which scans overlap */
 	uint32_t	position;		/* chunk that it took last, or starts at */
 	uint32_t	cursor;			/* chunk that follows the last one loaded in
 								 * one of its spaces */
@@ -143,6 +144,7 @@ typedef struct CScanScan
 	/* Counted as things change, see status.c. */
 	uint32_t	available;		/* chunks ready, in flight or in use for it */
 	uint32_t	ready;			/* of these, ready and not yet used */
+	uint32_t	passing;		/* of these, in flight without what it wants */
 	uint32_t	using;			/* of these, in use */
 	uint32_t	first_word;		/* no wanted chunk is before this word */
 	uint32_t	end_word;		/* nor from this word on */
@@ -427,9 +429,11 @@ extern void cscan_pool_announce(CScanPool *pool, int scan, int space, uint32_t n
 
 /*
  * A scan that has not started wants these columns of columnar spaces.  Until
- * then it wants all.  Its spaces must suit (cscan_pool_columns_fit).
+ * then it wants all.  Its spaces must suit (cscan_pool_columns_fit).  "Common"
+ * are columns that every scan wants.  Two scans do not overlap by these, unless
+ * they want no others.
  */
-extern void cscan_pool_set_columns(CScanPool *pool, int scan, uint64_t columns);
+extern void cscan_pool_set_columns(CScanPool *pool, int scan, uint64_t columns, uint64_t common);
 extern void cscan_pool_start(CScanPool *pool, int scan, uint64_t now);
 extern void cscan_pool_rest(CScanPool *pool, int scan, uint64_t now);
 extern void cscan_pool_leave_space(CScanPool *pool, int scan, int space);
@@ -536,6 +540,7 @@ extern int	cscan_pool_running(const CScanPool *pool);
 extern bool cscan_pool_wants(const CScanPool *pool, int scan, uint32_t chunk);
 extern bool cscan_pool_starved(const CScanPool *pool, int scan);
 extern bool cscan_pool_below(const CScanPool *pool, int scan, uint32_t limit);
+extern bool cscan_pool_has_nothing(const CScanPool *pool, int scan);
 extern bool cscan_pool_has_absent(const CScanPool *pool, int scan);
 extern bool cscan_pool_has_refused(const CScanPool *pool, int scan);
 extern bool cscan_pool_interested_in(const CScanPool *pool, int scan, int space);
@@ -587,6 +592,9 @@ extern bool cscan_pool_can_use(const CScanPool *pool, int slot, int scan);
  * ------------------------------------------------------------------ */
 
 extern bool cscan_pool_ready_for(const CScanPool *pool, int slot, int scan);
+
+/* When the load in flight ends, is all there that the scan wants? */
+extern bool cscan_pool_comes_for(const CScanPool *pool, int slot, int scan);
 extern bool cscan_pool_absent_for(const CScanPool *pool, int scan, uint32_t chunk);
 
 /* Blocks that a scan wants of a chunk of its spaces. */

@@ -172,7 +172,7 @@ move(CScanPool *pool, int scan)
 	if (s->started && order != CSCAN_QUEUE_NONE && cscan_pool_starved(pool, scan) &&
 		cscan_pool_has_absent(pool, scan))
 		kind = s->blocked ? CSCAN_QUEUE_BLOCKED : CSCAN_QUEUE_READING;
-	empty = kind == CSCAN_QUEUE_BLOCKED && order == CSCAN_QUEUE_RELEVANCE && s->available == 0;
+	empty = kind == CSCAN_QUEUE_BLOCKED && order == CSCAN_QUEUE_RELEVANCE && cscan_pool_has_nothing(pool, scan);
 
 	/* The entry of a scan that has gone may have another policy now. */
 	if (s->queue != CSCAN_NONE && (s->queue != kind || s->queued_policy != s->policy))

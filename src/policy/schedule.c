@@ -6,8 +6,8 @@
  * Each policy proposes one of its scans.  The scan blocked longest wins.  A
  * scan that only needs its next chunk soon comes after all that wait.  If
  * nothing can be done for the winner, the next proposal has its turn; in the
- * end, of each policy, the scan that waits longest with nothing available.  The
- * winner's policy picks the chunk.  If there is no room, first columns go that
+ * end, of each policy, the scan that waits longest (in order), and the one that
+ * waits longest with nothing available.  The winner's policy picks the chunk.  If there is no room, first columns go that
  * no scan wants, of chunks that scans want.  Then the policy picks a victim:
  *
  *	 1. a slot that no policy protects;
@@ -15,7 +15,8 @@
  *		the same: what starved scans of either want);
  *	 3. if the scan waits, has nothing available, and its policy overrides:
  *		any slot that is neither in use nor in flight.  Otherwise a pool smaller
- *		than the scans' needs would stop for ever;
+ *		than the scans' needs would stop for ever.  That includes the slot that
+ *		has other columns of the chunk;
  *	 4. if a victim is only unpinned: a slot in use, too.  Its readers have their
  *		own pins, and mostly find the rest of the chunk where it was.  Otherwise
  *		as many slow readers as there are slots would hold up all the others.
@@ -99,25 +100,42 @@ goes_first(const CScanScan *a, const CScanScan *b)
 	return a->since < b->since;
 }
 
-/*
- * The proposal that goes first, of the policies not yet tried.  The second
- * proposal of each policy is a scan that waits and has nothing available.
- */
+/* The proposals of a policy, one after the other (policy.h). */
+typedef enum Proposal
+{
+	PROPOSE_QUERY,
+	PROPOSE_WAITING,
+	PROPOSE_EMPTY,
+	NPROPOSALS
+} Proposal;
+
 static int
-choose_query(CScanPool *pool, uint64_t now, unsigned tried, bool second)
+propose(CScanPool *pool, int p, uint64_t now, Proposal proposal)
+{
+	const CScanPolicy *policy = cscan_policies[p];
+
+	if (!cscan_state_any_of(pool, p))
+		return CSCAN_NONE;
+	if (proposal == PROPOSE_QUERY)
+		return policy->choose_query(pool, (CScanPolicyId) p, now);
+	if (proposal == PROPOSE_WAITING)
+		return policy->choose_waiting ? policy->choose_waiting(pool, (CScanPolicyId) p) : CSCAN_NONE;
+	return policy->choose_empty ? policy->choose_empty(pool, (CScanPolicyId) p) : CSCAN_NONE;
+}
+
+/* The proposal that goes first, of the policies not yet tried. */
+static int
+choose_query(CScanPool *pool, uint64_t now, unsigned tried, Proposal proposal)
 {
 	int			best = CSCAN_NONE;
 
 	for (int p = 0; p < CSCAN_NPOLICIES; p++)
 	{
-		const CScanPolicy *policy = cscan_policies[p];
 		int			scan;
 
-		if ((tried & (1u << p)) || !cscan_state_any_of(pool, p) ||
-			(second && policy->choose_empty == NULL))
+		if (tried & (1u << p))
 			continue;
-		scan = second ? policy->choose_empty(pool, (CScanPolicyId) p) :
-			policy->choose_query(pool, (CScanPolicyId) p, now);
+		scan = propose(pool, p, now, proposal);
 		if (scan != CSCAN_NONE &&
 			(best == CSCAN_NONE || goes_first(&pool->scans[scan], &pool->scans[best])))
 			best = scan;
@@ -181,8 +199,7 @@ choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 {
 	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
 	uint64_t   *candidates = cscan_slot_set(pool, CSCAN_SLOTS_CANDIDATES);
-	bool		last_resort = pool->scans[scan].blocked &&
-		pool->scans[scan].available == 0;
+	bool		last_resort = pool->scans[scan].blocked && cscan_pool_has_nothing(pool, scan);
 
 	for (int step = 1; step <= (held ? 4 : 3); step++)
 	{
@@ -190,6 +207,8 @@ choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 
 		if (step >= 3 && !(last_resort && policy->traits.overrides))
 			break;
+		if (step == 3 && keep_slot != CSCAN_NONE && cscan_space_is_columnar(&pool->spaces[pool->slots[keep_slot].space]))
+			keep_slot = CSCAN_NONE;
 		find_candidates(pool, keep_slot, step <= 3, held, candidates);
 		if (step <= 2)
 			policy->exclude(pool, scan, candidates);
@@ -222,21 +241,27 @@ evict(CScanPool *pool, int slot, CScanAction *act)
 	cscan_schedule_drop(pool, slot);
 }
 
+static bool
+lacks(const CScanPool *pool, int scan, uint32_t chunk)
+{
+	return cscan_pool_wants(pool, scan, chunk) && cscan_pool_absent_for(pool, scan, chunk);
+}
+
 /*
  * The scan that a load is for.  Elevator also loads chunks that only its other
- * scans want: then the first of these.
+ * scans lack: then the first of these.
  */
 static int
 loaded_for(const CScanPool *pool, int scan, uint32_t chunk)
 {
 	int			best = CSCAN_NONE;
 
-	if (cscan_pool_wants(pool, scan, chunk))
+	if (lacks(pool, scan, chunk))
 		return scan;
 	CSCAN_SET_EACH(i, cscan_space_scans(pool, pool->space_of[chunk]), cscan_scan_words(pool))
 	{
 		if (pool->scans[i].policy == pool->scans[scan].policy &&
-			cscan_pool_active(pool, i) && cscan_pool_wants(pool, i, chunk) &&
+			cscan_pool_active(pool, i) && lacks(pool, i, chunk) &&
 			(best == CSCAN_NONE || goes_first(&pool->scans[i], &pool->scans[best])))
 			best = i;
 	}
@@ -275,20 +300,21 @@ stays(const CScanSlot *slot, const CScanAction *act)
 }
 
 /*
- * The columns to load of the action's chunk: those of the policy, or the scan's
- * own if the budget has no room for others.
+ * The columns to load of the action's chunk, if a slot keeps "kept" of them and
+ * scans want "again" of what it does not keep: those of the policy and "again".
+ * If the budget has no room for these it is one scan's own.
  */
 static uint64_t
-find_columns(const CScanPool *pool, int scan, const CScanAction *act)
+find_columns(const CScanPool *pool, int scan, const CScanAction *act, uint64_t kept, uint64_t again)
 {
 	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
 	const CScanSpace *space = &pool->spaces[act->space];
 	uint64_t	columns = policy->choose_columns ? policy->choose_columns(pool, scan, act->chunk) :
 		cscan_pool_pieces_wanted(pool, act->chunk).word[0];
 
-	if (cscan_layout_cost(&space->columns, columns) > pool->state->budget)
-		columns = cscan_columns(pool, loaded_for(pool, scan, act->chunk), space);
-	return columns;
+	if (cscan_layout_cost(&space->columns, columns | again | kept) > pool->state->budget)
+		return cscan_columns(pool, loaded_for(pool, scan, act->chunk), space) & ~kept;
+	return (columns | again) & ~kept;
 }
 
 /* The number of blocks that the slot has and this load brings again. */
@@ -314,24 +340,20 @@ find_pieces(const CScanPool *pool, int slot, CScanAction *act, CScanPieces *have
 {
 	CScanRun	run = {0, 0, 0};
 
-	bool		columnar = cscan_space_is_columnar(&pool->spaces[act->space]);
-	CScanPieces wanted = cscan_pool_pieces_wanted(pool, act->chunk);
+	CScanPieces loaded = {{0}};
 
-	act->pieces = wanted;
-	if (columnar)
-		act->pieces.word[0] = find_columns(pool, act->scan, act);
+	act->pieces = cscan_pool_pieces_wanted(pool, act->chunk);
 	act->place = cscan_space_place(&pool->spaces[act->space], act->chunk);
 	if (slot != CSCAN_NONE)
 	{
-		const CScanSlot *s = &pool->slots[slot];
-
-		if (stays(s, act))
-			*have = kept_pieces(s, act);
-		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-			act->pieces.word[w] |= columnar ? s->loaded.word[w] & wanted.word[w] : s->loaded.word[w];
-		for (int w = 0; w < CSCAN_PIECE_WORDS; w++)
-			act->pieces.word[w] &= ~have->word[w];
+		loaded = pool->slots[slot].loaded;
+		if (stays(&pool->slots[slot], act))
+			*have = kept_pieces(&pool->slots[slot], act);
 	}
+	if (act->place.columns)
+		act->pieces.word[0] = find_columns(pool, act->scan, act, have->word[0], loaded.word[0] & act->pieces.word[0]);
+	for (int w = 0; w < CSCAN_PIECE_WORDS && !act->place.columns; w++)
+		act->pieces.word[w] = (act->pieces.word[w] | loaded.word[w]) & ~have->word[w];
 	cscan_place_clip(&act->place, &act->pieces);
 	act->nblocks = 0;
 	while (cscan_action_next_run(act, &run))
@@ -378,14 +400,14 @@ begin_load(CScanPool *pool, int slot, bool top_up, uint32_t again, const CScanPi
 }
 
 /*
- * Take from a slot columns that nobody wants, all but that of the chunk to be
- * loaded; with "held" from a held one.  Returns whether there is one.
+ * Take from a slot columns that nobody wants; with "held" from a held one.
+ * Returns whether there is one.
  */
 static bool
-trim(CScanPool *pool, int keep_slot, bool held, CScanAction *act)
+trim(CScanPool *pool, bool held, CScanAction *act)
 {
 	uint64_t	columns;
-	int			slot = cscan_columnar_unwanted(pool, keep_slot, held, &columns);
+	int			slot = cscan_columnar_unwanted(pool, held, &columns);
 
 	if (slot == CSCAN_NONE)
 		return false;
@@ -411,6 +433,7 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	CScanPoolState *state = pool->state;
 	int			there;			/* slot that has some of the chunk, or none */
 	int			slot;
+	bool		full;
 	uint32_t	chunk;
 	uint32_t	again;			/* blocks in it that are loaded again */
 	CScanPieces have = {{0}};	/* pieces in it that are not */
@@ -429,38 +452,28 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	find_pieces(pool, there, act, &have);
 	again = there == CSCAN_NONE ? 0 : blocks_again(&pool->slots[there], act);
 
-	if (state->total - again + act->nblocks > Max(state->room, state->budget))
+	/* There may be room, but too much pinned. */
+	full = state->total - again + act->nblocks > Max(state->room, state->budget);
+	if (full || state->used + act->nblocks > state->budget)
 	{
-		if (trim(pool, there, false, act))
+		if (trim(pool, !full, act))
 			return;
-		slot = choose_victim(pool, scan, there, false);
-	}
-	else if (state->used + act->nblocks > state->budget)
-	{
-		/* There is room, but too much is pinned. */
-		if (trim(pool, there, true, act))
+		act->slot = choose_victim(pool, scan, there, !full);
+		if (act->slot == CSCAN_NONE)
 			return;
-		act->slot = choose_victim(pool, scan, there, true);
-		if (act->slot != CSCAN_NONE)
+		if (full || act->slot == there)
+			evict(pool, act->slot, act);
+		else
 			unpin(pool, act->slot, act);
 		return;
 	}
-	else if (there != CSCAN_NONE)
-		slot = there;
-	else
-	{
-		slot = cscan_slots_free(pool);
-		if (slot == CSCAN_NONE)
-			slot = choose_victim(pool, scan, CSCAN_NONE, false);
-	}
-	act->slot = slot;
-	if (slot == CSCAN_NONE)
-		return;
 
-	if (slot != there && pool->slots[slot].space != CSCAN_NONE)
-		evict(pool, slot, act);
-	else
+	slot = there != CSCAN_NONE ? there : cscan_slots_free(pool);
+	act->slot = slot != CSCAN_NONE ? slot : choose_victim(pool, scan, CSCAN_NONE, false);
+	if (slot != CSCAN_NONE)
 		begin_load(pool, slot, slot == there, again, &have, now, act);
+	else if (act->slot != CSCAN_NONE)
+		evict(pool, act->slot, act);
 }
 
 /*
@@ -516,7 +529,7 @@ cscan_pool_wants_load(CScanPool *pool, uint64_t now)
 		if (cscan_policies[p]->traits.in_order && cscan_state_any_of(pool, p))
 			return true;
 	}
-	return pool->state->evicted_for != CSCAN_NONE || choose_query(pool, now, 0, false) != CSCAN_NONE;
+	return pool->state->evicted_for != CSCAN_NONE || choose_query(pool, now, 0, PROPOSE_QUERY) != CSCAN_NONE;
 }
 
 void
@@ -538,11 +551,11 @@ cscan_pool_decide(CScanPool *pool, uint64_t now, CScanAction *act)
 	 * Nor does a scan that cannot be served hold up those that may evict
 	 * anything.
 	 */
-	for (int second = 0; second <= 1 && act->kind == CSCAN_ACT_NOTHING; second++)
+	for (int proposal = 0; proposal < NPROPOSALS && act->kind == CSCAN_ACT_NOTHING; proposal++)
 	{
 		tried = 0;
 		while (act->kind == CSCAN_ACT_NOTHING &&
-			   (scan = choose_query(pool, now, tried, second != 0)) != CSCAN_NONE)
+			   (scan = choose_query(pool, now, tried, (Proposal) proposal)) != CSCAN_NONE)
 		{
 			serve(pool, scan, now, act);
 			tried |= 1u << pool->scans[scan].policy;

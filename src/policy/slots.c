@@ -277,7 +277,7 @@ cscan_slots_end_load(CScanPool *pool, int slot, uint64_t now, bool failed, bool 
 	CScanSlot  *s = &pool->slots[slot];
 
 	/* A top-up does not make the whole chunk cheap. */
-	s->cheap = cheap && (s->cheap || cscan_pieces_empty(&s->loaded));
+	s->cheap = cheap && (s->cheap || s->loading == s->nblocks);
 	s->failed = failed;
 	s->loaded = s->coming;
 	s->in_flight = false;

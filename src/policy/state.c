@@ -101,11 +101,23 @@ cscan_pool_find(const CScanPool *pool, uint32_t chunk)
 	return pool->slot_of[chunk];
 }
 
-/* Has it fewer chunks available than limit, plus one for each helper? */
+/*
+ * Has it fewer chunks available than limit, plus one for each helper?  A chunk of
+ * which a load brings only what others want is not, though it cannot be loaded
+ * just now.
+ */
 bool
 cscan_pool_below(const CScanPool *pool, int scan, uint32_t limit)
 {
-	return pool->scans[scan].available < limit + pool->scans[scan].nhelpers;
+	const CScanScan *s = &pool->scans[scan];
+
+	return s->available - s->passing < limit + s->nhelpers;
+}
+
+bool
+cscan_pool_has_nothing(const CScanPool *pool, int scan)
+{
+	return pool->scans[scan].available == pool->scans[scan].passing;
 }
 
 /* queryStarved() */

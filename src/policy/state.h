@@ -100,6 +100,8 @@ typedef enum CScanHas
 	CSCAN_HAS_WANTED,			/* the scan wants the slot's chunk */
 	CSCAN_HAS_READY,			/* and can use it as it is now */
 	CSCAN_HAS_AVAILABLE,		/* and can use it, or it is in flight */
+	CSCAN_HAS_PASSING,			/* and what is in flight does not bring what it
+								 * wants */
 	CSCAN_NHAS
 } CScanHas;
 

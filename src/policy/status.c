@@ -56,7 +56,8 @@ cscan_status_init(CScanPool *pool)
 	for (size_t i = 0; i < scans; i++)
 	{
 		pool->scans[i].counted = 0;
-		pool->scans[i].available = pool->scans[i].ready = pool->scans[i].using = 0;
+		pool->scans[i].available = pool->scans[i].ready = 0;
+		pool->scans[i].passing = pool->scans[i].using = 0;
 	}
 }
 
@@ -310,12 +311,14 @@ cscan_status_reads(CScanPool *pool, int scan, int32_t *in_use, int slot)
 
 /* Set which of a scan's sets (CScanHas) have a slot, and count it. */
 static void
-set_has(CScanPool *pool, int scan, int slot, bool wanted, bool ready, bool available)
+set_has(CScanPool *pool, int scan, int slot, bool wanted, bool ready, bool available, bool passing)
 {
 	CScanScan  *s = &pool->scans[scan];
 	uint64_t   *has_wanted = cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED);
 	uint64_t   *has_ready = cscan_scan_slots(pool, scan, CSCAN_HAS_READY);
 	uint64_t   *has_available = cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE);
+	uint64_t   *has_passing = cscan_scan_slots(pool, scan, CSCAN_HAS_PASSING);
+	bool		changed = false;
 
 	if (cscan_set_has(has_wanted, (uint32_t) slot) != wanted)
 	{
@@ -340,8 +343,16 @@ set_has(CScanPool *pool, int scan, int slot, bool wanted, bool ready, bool avail
 	{
 		cscan_set_put(has_available, (uint32_t) slot, available);
 		s->available += available ? 1 : UINT32_MAX;
-		cscan_status_changed(pool, scan);
+		changed = true;
 	}
+	if (cscan_set_has(has_passing, (uint32_t) slot) != passing)
+	{
+		cscan_set_put(has_passing, (uint32_t) slot, passing);
+		s->passing += passing ? 1 : UINT32_MAX;
+		changed = true;
+	}
+	if (changed)
+		cscan_status_changed(pool, scan);
 }
 
 static void
@@ -361,7 +372,8 @@ look_at(CScanPool *pool, int scan, int slot)
 	if (!wanted && !cscan_set_has(cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED), (uint32_t) slot))
 		return;
 	ready = wanted && cscan_pool_ready_for(pool, slot, scan);
-	set_has(pool, scan, slot, wanted, ready, ready || (wanted && s->in_flight));
+	set_has(pool, scan, slot, wanted, ready, ready || (wanted && s->in_flight),
+			wanted && !ready && s->in_flight && !cscan_pool_comes_for(pool, slot, scan));
 }
 
 void
@@ -385,7 +397,7 @@ cscan_status_unwanted(CScanPool *pool, int scan, uint32_t chunk)
 	if (s->counted & CHUNKS_STARVED)
 		count_chunk(pool, CSCAN_CHUNKS_STARVED, chunk, false);
 	if (slot != CSCAN_NONE)
-		set_has(pool, scan, slot, false, false, false);
+		set_has(pool, scan, slot, false, false, false, false);
 	cscan_status_changed(pool, scan);
 }
 
@@ -416,7 +428,7 @@ cscan_status_leave(CScanPool *pool, int scan)
 		set_active(pool, scan, false);
 	s->available -= cscan_set_count(cscan_scan_slots(pool, scan, CSCAN_HAS_AVAILABLE),
 									cscan_slot_words(pool));
-	s->ready = 0;
+	s->ready = s->passing = 0;
 	memset(cscan_scan_slots(pool, scan, CSCAN_HAS_WANTED), 0,
 		   sizeof(uint64_t) * CSCAN_NHAS * cscan_slot_words(pool));
 	cscan_set_remove(cscan_scan_set(pool, CSCAN_SCANS_OF_POLICY + s->policy), (uint32_t) scan);

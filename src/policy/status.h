@@ -3,9 +3,10 @@
  * status.h
  *		What each scan has, and how many want what: counts kept by events.
  *
- * For each scan three sets of slots (state.h, CScanHas) say which slots hold a
- * chunk that it wants, which of these it can use, and which are available.
- * Their counts decide whether it is starved.
+ * For each scan four sets of slots (state.h, CScanHas) say which slots hold a
+ * chunk that it wants, which of these it can use, which are available, and which
+ * of those are only in flight for others.  Their counts decide whether it is
+ * starved.
  *
  * Tallies (sets.h) say how many active scans want what is in each slot, and
  * how many want each chunk.

@@ -242,7 +242,8 @@ save_scan(const CScanPool *pool, int scan, CScanTracePut put, void *arg)
 	put(arg, &r);
 	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_SPACES,.scan = scan};
 	save_words(cscan_scan_spaces(pool, scan), cscan_space_words(pool), r, put, arg);
-	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_COLUMNS,.scan = scan,.time = s->columns};
+	r = (CScanTraceRecord) {.kind = CSCAN_TRACE_STATE_COLUMNS,.scan = scan,.time = s->columns,
+		.chunk = LOW(s->overlap),.blocks = HIGH(s->overlap)};
 	if (s->columns != UINT64_MAX)
 		put(arg, &r);
 	save_interest(pool, scan, put, arg);
@@ -457,7 +458,7 @@ restore_scan(CScanPool *pool, const CScanTraceRecord *r)
 	s->blocked = (r->flag & CSCAN_TRACE_SCAN_BLOCKED) != 0;
 	s->stalled = (r->flag & CSCAN_TRACE_SCAN_STALLED) != 0;
 	s->warm = (r->flag & CSCAN_TRACE_SCAN_WARM) != 0;
-	s->columns = UINT64_MAX;
+	s->columns = s->overlap = UINT64_MAX;
 	s->since = r->time;
 	s->in_use = r->slot;
 	s->position = r->chunk;
@@ -705,6 +706,7 @@ cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r, int *scan, int *
 			if (!is_used_scan(pool, r->scan))
 				return "columns of no scan";
 			pool->scans[r->scan].columns = r->time;
+			pool->scans[r->scan].overlap = BOTH(r->chunk, r->blocks);
 			return NULL;
 		case CSCAN_TRACE_RANGES:
 			if (*space == CSCAN_NONE)

@@ -236,11 +236,14 @@ expect(const CScanRegistration *reg)
 	double		turns;
 	uint32		chunk;
 	int			space;
+	const CScanSpace *p;
 
 	if (!cscan_pool_peek(&cscan_pool, reg->ticket.scan, &chunk))
 		return e;
 	space = cscan_pool.space_of[chunk];
-	e.load = cscan_pool_load_time(&cscan_pool, space, cscan_space_cost(&cscan_pool.spaces[space], chunk));
+	p = &cscan_pool.spaces[space];
+	e.load = cscan_pool_load_time(&cscan_pool, space, cscan_space_is_columnar(p) ?
+								  cscan_pool_cost_for(&cscan_pool, reg->ticket.scan, chunk) : cscan_space_cost(p, chunk));
 	step = cscan_pool_load_time(&cscan_pool, space, CSCAN_STEP_BLOCKS);
 	turns = e.load * PATIENCE_LOADS * Max(cscan_pool_running(&cscan_pool), 1);
 	e.sign_of_life = Max(e.sign_of_life, (uint64) (CSCAN_ABM_STUCK_STEPS * step));

@@ -169,7 +169,7 @@ announce_groups(int scan, int table, const CScanTarget *target)
 		target->room[r].end = target->ranges[r].end * chunk_blocks;
 	}
 	cscan_pool_announce(&cscan_pool, scan, table, target->nblocks * chunk_blocks, target->room, target->nranges);
-	cscan_pool_set_columns(&cscan_pool, scan, target->groups->columns);
+	cscan_pool_set_columns(&cscan_pool, scan, target->groups->columns, target->groups->common);
 }
 
 /*

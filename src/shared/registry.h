@@ -35,6 +35,7 @@ typedef struct CScanGroupTarget
 {
 	CScanLayout layout;			/* for an index that has none yet */
 	uint64		columns;		/* a set, see layout.h */
+	uint64		common;			/* of these, those that every scan wants */
 	bool		(*in_memory) (void *arg, uint32 group); /* are they all in
 														 * shared buffers? */
 	void	   *arg;

@@ -172,7 +172,7 @@ choose_columns(Run *run, int scan)
 
 	for (uint32_t n = 1 + random_below(7); n > 0; n--)
 		columns |= UINT64_C(1) << random_below(run->setting->columns);
-	cscan_pool_set_columns(&run->pool, scan, columns);
+	cscan_pool_set_columns(&run->pool, scan, columns, 0);
 }
 
 /* All of some spaces of a family that follow one another, as percent says. */

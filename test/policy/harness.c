@@ -423,6 +423,7 @@ check_available(const CScanPool *pool, int scan)
 	const CScanScan *s = &pool->scans[scan];
 	uint32_t	available = 0;
 	uint32_t	ready = 0;
+	uint32_t	passing = 0;
 	uint32_t	using = s->in_use != CSCAN_NONE;
 
 	for (int i = 0; i < pool->state->limits.max_helpers; i++)
@@ -438,8 +439,9 @@ check_available(const CScanPool *pool, int scan)
 		is_ready = cscan_pool_ready_for(pool, i, scan);
 		ready += is_ready;
 		available += is_ready || slot->in_flight;
+		passing += !is_ready && slot->in_flight && !cscan_pool_comes_for(pool, i, scan);
 	}
-	if (using != s->using || ready != s->ready || available + using != s->available)
+	if (using != s->using || ready != s->ready || passing != s->passing || available + using != s->available)
 		return "what is there for a scan does not add up";
 	return NULL;
 }

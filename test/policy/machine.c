@@ -128,9 +128,9 @@ set_columnar(void *m, int space, const uint32_t *begin, uint32_t ncolumns)
 }
 
 static void
-set_columns(void *m, int scan, uint64_t columns)
+set_columns(void *m, int scan, uint64_t columns, uint64_t common)
 {
-	cscan_pool_set_columns(m, scan, columns);
+	cscan_pool_set_columns(m, scan, columns, common);
 }
 
 static void

@@ -176,7 +176,7 @@ typedef struct Machine
 	int			(*add_scan) (void *m, int policy, uint64_t now);
 	void		(*announce) (void *m, int scan, int space, uint32_t nblocks,
 							 const MachineRange *ranges, uint32_t nranges);
-	void		(*set_columns) (void *m, int scan, uint64_t columns);
+	void		(*set_columns) (void *m, int scan, uint64_t columns, uint64_t common);
 	void		(*start) (void *m, int scan, uint64_t now);
 	void		(*rest) (void *m, int scan, uint64_t now);
 	void		(*remove_scan) (void *m, int scan);

@@ -621,7 +621,7 @@ call_plain(CScanPool *pool, const CScanTraceRecord *r, const CScanRange *ranges)
 			cscan_pool_set_columnar(pool, r->other, &layout);
 			break;
 		case CSCAN_TRACE_COLUMNS:
-			cscan_pool_set_columns(pool, r->scan, r->time);
+			cscan_pool_set_columns(pool, r->scan, r->time, r->time & ~(r->chunk | (uint64_t) r->blocks << 32));
 			break;
 		case CSCAN_TRACE_REST:
 			cscan_pool_rest(pool, r->scan, r->time);

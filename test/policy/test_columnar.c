@@ -46,7 +46,20 @@ scan_columns(CScanPool *pool, CScanPolicyId policy, uint64_t columns, uint32_t f
 	CScanRange	range = {first * CHUNK, (last + 1) * CHUNK};
 
 	cscan_pool_announce(pool, scan, 0, 20 * CHUNK, &range, 1);
-	cscan_pool_set_columns(pool, scan, columns);
+	cscan_pool_set_columns(pool, scan, columns, 0);
+	cscan_pool_start(pool, scan, 0);
+	return scan;
+}
+
+/* A scan under relevance; "common" are columns that every scan wants. */
+static int
+scan_common(CScanPool *pool, uint64_t columns, uint64_t common, uint32_t first, uint32_t last)
+{
+	int			scan = cscan_pool_register(pool, R, 0);
+	CScanRange	range = {first * CHUNK, (last + 1) * CHUNK};
+
+	cscan_pool_announce(pool, scan, 0, 20 * CHUNK, &range, 1);
+	cscan_pool_set_columns(pool, scan, columns, common);
 	cscan_pool_start(pool, scan, 0);
 	return scan;
 }
@@ -220,8 +233,115 @@ test_trim(void)
 	columns_put(pool, 3, A | B, 200);
 	cscan_pool_decide(pool, 1000, &act);
 	is_int(act.kind, CSCAN_ACT_EVICT, "a slot with no wanted column goes as a whole");
-	is_int(act.chunk, 1, "the one used longest ago but for that of the load");
+	is_int(act.chunk, 0, "the one used longest ago");
 	pool_free(pool);
+
+	/* A column that every scan wants is no reason to stay. */
+	pool = columnar_pool(20, 22);
+	cscan_pool_unregister(pool, scan_common(pool, A | C, A, 0, 9));
+	scan_common(pool, A | D, A, 0, 9);
+	columns_put(pool, 0, A | C, 0);
+	for (uint32_t c = 1; c < 4; c++)
+		columns_put(pool, c, A | D, c);
+	cscan_pool_decide(pool, 1000, &act);
+	ok(act.kind == CSCAN_ACT_EVICT || act.kind == CSCAN_ACT_NOTHING, "what only the common column is wanted of is not trimmed");
+	pool_free(pool);
+}
+
+/* A scan of which A is common to all. */
+static void
+test_common(void)
+{
+	CScanPool  *pool = columnar_pool(20, 400);
+	uint32_t	chunk;
+	int			b = scan_common(pool, A | B, A, 0, 9);
+	int			c = scan_common(pool, A | C, A, 0, 9);
+	int			rows = scan_common(pool, A, A, 0, 9);
+	int			more = scan_common(pool, A, A, 0, 9);
+
+	ok(!cscan_columnar_overlap(pool, b, c), "scans do not overlap by a column that all want");
+	ok(!cscan_columnar_overlap(pool, b, rows), "nor with one that wants no other");
+	ok(cscan_columnar_overlap(pool, rows, more), "but two of those do");
+	is_double(cscan_columnar_load(pool, b, 0), 1 / 3.0, "it counts as blocks to be loaded");
+	is_int((int64_t) loads(pool, &chunk), A, "the most scans for the fewest blocks");
+	is_int((int64_t) cscan_columnar_columns(pool, c, 1), A | C, "a load brings it with the others");
+	pool_free(pool);
+}
+
+/* What is in flight for others only is nothing that a scan has. */
+static void
+test_passing(void)
+{
+	CScanPool  *pool = columnar_pool(20, 400);
+	int			a = scan_columns(pool, R, A, 0, 9);
+	int			b = scan_columns(pool, R, F, 0, 9);
+	CScanAction act;
+
+	is_int(use_next(pool, a, 0), CSCAN_NO_CHUNK, "one scan waits");
+	is_int(use_next(pool, b, 0), CSCAN_NO_CHUNK, "and another one");
+	act = decide(pool, 1000);
+	is_int((int64_t) act.pieces.word[0], A, "a load for the first");
+	ok(!cscan_pool_has_nothing(pool, a), "it has something coming");
+	ok(cscan_pool_has_nothing(pool, b), "the other one has nothing");
+	act = decide(pool, 1000);
+	is_int((int64_t) act.pieces.word[0], A, "the first needs one more");
+	act = decide(pool, 1000);
+	is_int((int64_t) act.pieces.word[0], F, "then it is the other one's turn");
+	ok(act.chunk >= 2, "with a chunk that is not in flight");
+	pool_free(pool);
+}
+
+/* What a top-up does not make cheap, and what it does. */
+static void
+test_cheap(void)
+{
+	CScanPool  *pool = columnar_pool(20, 400);
+	int			a;
+	CScanAction act;
+
+	a = scan_columns(pool, R, A | B, 0, 9);
+	act = decide(pool, 1000);
+	cscan_pool_arrived(pool, act.slot, &act.pieces);
+	cscan_pool_loaded(pool, act.slot, 2000, 1000, false, true);
+	ok(pool->slots[act.slot].cheap, "a load that has arrived before its end may be cheap");
+	cscan_pool_set_warm(pool, a, true);
+	scan_columns(pool, R, A | F, 0, 9);
+	act = decide(pool, 3000);
+	is_int((int64_t) act.pieces.word[0], F, "a top-up");
+	cscan_pool_loaded(pool, act.slot, 4000, 1000, false, true);
+	ok(pool->slots[act.slot].cheap, "of a cheap chunk leaves it so");
+	pool_free(pool);
+
+	pool = columnar_pool(20, 400);
+	scan_columns(pool, R, A | B, 0, 9);
+	columns_put(pool, 0, B, 0);
+	act = decide(pool, 1000);
+	is_int((int64_t) act.pieces.word[0], A, "a top-up");
+	cscan_pool_loaded(pool, act.slot, 2000, 1000, false, true);
+	ok(!pool->slots[act.slot].cheap, "of another one does not make it cheap");
+	pool_free(pool);
+}
+
+/* A budget that has no room for all columns of a chunk. */
+static void
+test_small_budget(void)
+{
+	for (int policy = 0; policy < CSCAN_NPOLICIES; policy++)
+	{
+		CScanPool  *pool = columnar_pool(20, 10);
+		int			e = scan_columns(pool, (CScanPolicyId) policy, E, 0, 2);
+		int			f = scan_columns(pool, (CScanPolicyId) policy, F, 0, 2);
+		int			got = 0;
+
+		for (int n = 0; n < 100; n++)
+		{
+			got += use_next(pool, n % 2 ? e : f, (uint64_t) n * 1000) != CSCAN_NO_CHUNK;
+			load_one(pool, (uint64_t) n * 1000 + 500);
+		}
+		is_int(got, 6, "%s: scans that want more together than the budget has are served one after the other",
+			   policy_label(policy));
+		pool_free(pool);
+	}
 }
 
 static void
@@ -251,5 +371,9 @@ test_columnar(void)
 	test_loads();
 	test_chosen();
 	test_trim();
+	test_common();
+	test_passing();
+	test_cheap();
+	test_small_budget();
 	test_arrival();
 }

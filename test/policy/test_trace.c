@@ -243,7 +243,7 @@ announce(CScanPool *pool, Random *random, int scan)
 		cscan_pool_announce(pool, scan, i, nblocks, ranges, make_ranges(random, nblocks, ranges));
 	}
 	if (random_chance(random, 80))
-		cscan_pool_set_columns(pool, scan, random_next(random) | 1);
+		cscan_pool_set_columns(pool, scan, random_next(random) | 1, random_chance(random, 50) ? random_next(random) : 0);
 }
 
 /* One that rests leaves a space of which it has announced nothing since. */

@@ -616,6 +616,7 @@ static void
 pick_columns(Twins *t, int scan)
 {
 	uint64_t	columns = random_next(&t->random);
+	uint64_t	common = 0;
 	uint32_t	fewest = MACHINE_MAX_COLUMNS;
 
 	if (chance(t, 50))
@@ -626,8 +627,10 @@ pick_columns(Twins *t, int scan)
 			fewest = t->space[i].ncolumns;
 	}
 	columns |= UINT64_C(1) << below(t, fewest);
-	tell(t, "set_columns", scan, (int64_t) columns);
-	BOTH(set_columns, scan, columns);
+	if (chance(t, 50))
+		common = random_next(&t->random) & random_next(&t->random);
+	tell(t, "set_columns: columns, common", (int64_t) columns, (int64_t) common);
+	BOTH(set_columns, scan, columns, common);
 }
 
 /* Sometimes something else happens before all is announced. */

@@ -840,7 +840,7 @@ manage(World *world)
 			trace(world, "unpin", act.slot, (int) act.chunk);
 			if (cscan_pool_in_flight(world->pool, act.slot))
 				wrong(world, NULL, "a chunk was unpinned that is in flight");
-			if (used[act.slot] && world->pool->scans[act.scan].available > 0)
+			if (used[act.slot] && !cscan_pool_has_nothing(world->pool, act.scan))
 				wrong(world, NULL, "a chunk in use was unpinned for a scan that has one");
 			continue;
 		}

@@ -22,8 +22,8 @@
  * The most loads that a scan may see while it waits for one chunk.
  *
  *	normal, attach	each older waiter may have two chunks loaded first, one of
- *					them in two parts; and its own chunk may come in parts while
- *					other loads are in flight
+ *					them in two parts, of columns both; and its own chunk may come in
+ *					parts while other loads are in flight
  *	elevator		one sweep over all that is on it, for each partition
  *	relevance,		it is overdue after 3/2 loads for each scan, or 16, and then
  *	demand			those go first that are overdue for longer: one load each.
@@ -39,7 +39,7 @@ uint64_t
 sim_wait_bound(const Sim *sim, const SimStream *stream)
 {
 	uint64_t	scans = sim->stats.max_running;
-	uint64_t	in_order = 3 * scans + 6 * (uint64_t) sim->config.depth;
+	uint64_t	in_order = (sim->config.columns.ncolumns > 0 ? 4 : 3) * scans + 6 * (uint64_t) sim->config.depth;
 	uint64_t	turn = 4 * ((scans < 11 ? 16 : scans + scans / 2) + scans);
 	uint64_t	elevator = in_order + sim->sweep;
 

@@ -72,6 +72,7 @@ typedef struct SimConfig
 	uint32_t	partitions;		/* of each table; 1: it is not cut */
 	CScanLayout columns;		/* of an index of columns: its chunks have
 								 * these; ncolumns = 0: tables have none */
+	uint64_t	common;			/* columns that all queries read */
 	bool		log;			/* keep what the lower bound needs */
 	uint64_t	check_every;	/* events between two full checks; 0: none */
 } SimConfig;

@@ -53,7 +53,7 @@ usage(FILE *file)
 		  "  --rate N            open loop: so many queries arrive in a second, at random; --queries of them\n"
 		  "  --sizes LIST        percent of the table, such as 1,10,50,100\n"
 		  "  --fast-columns abc,bcd    of an index of columns: what FAST queries read, one of these sets each (default: all)\n"
-		  "  --slow-columns abc,bcd    likewise of SLOW queries\n"
+		  "  --slow-columns abc,bcd    likewise of SLOW queries; --common LETTERS: what all read besides\n"
 		  "  --speeds LETTERS    F and S: as many FAST and SLOW queries as there are letters of each\n"
 		  "  --full LETTERS      full scans, one a stream, in this order, such as FSFSFSFSFS\n"
 		  "  --ranges N          a query's blocks lie in so many ranges (default 1)\n"
@@ -245,7 +245,7 @@ set_work(Workload *work, const char *name)
 enum
 {
 	OPT_HELP = 256, OPT_POLICY, OPT_SEED, OPT_RUNS, OPT_WORK, OPT_STREAMS, OPT_STAGGER, OPT_QUERIES, OPT_RATE, OPT_SIZES,
-	OPT_SPEEDS, OPT_COLUMNS, OPT_FAST_COLUMNS, OPT_SLOW_COLUMNS, OPT_FULL, OPT_RANGES, OPT_LEAVES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_PARTITIONS, OPT_CHUNK,
+	OPT_SPEEDS, OPT_COLUMNS, OPT_FAST_COLUMNS, OPT_SLOW_COLUMNS, OPT_COMMON, OPT_FULL, OPT_RANGES, OPT_LEAVES, OPT_FAST, OPT_SLOW, OPT_PLAN, OPT_WRITE_PLAN, OPT_TABLE, OPT_TABLES, OPT_PARTITIONS, OPT_CHUNK,
 	OPT_BUFFERS, OPT_POOL, OPT_BUDGET, OPT_ROOM, OPT_PAGE_CACHE, OPT_DROP_BEHIND, OPT_CORES, OPT_OTHERS, OPT_BANDWIDTH, OPT_OWN_BANDWIDTH, OPT_SLICE, OPT_LATENCY,
 	OPT_SEEK, OPT_DEPTH,
 	OPT_WAKE, OPT_MANAGER_WAKE, OPT_LOAD_CPU, OPT_CHUNK_CPU, OPT_WAIT_CPU, OPT_MAX_SCANS, OPT_CSV, OPT_KINDS, OPT_EACH, OPT_NO_BOUND, OPT_CHECK, OPT_TRACE
@@ -266,6 +266,7 @@ static const struct option long_options[] = {
 	{"columns", required_argument, NULL, OPT_COLUMNS},
 	{"fast-columns", required_argument, NULL, OPT_FAST_COLUMNS},
 	{"slow-columns", required_argument, NULL, OPT_SLOW_COLUMNS},
+	{"common", required_argument, NULL, OPT_COMMON},
 	{"full", required_argument, NULL, OPT_FULL},
 	{"ranges", required_argument, NULL, OPT_RANGES},
 	{"leaves", required_argument, NULL, OPT_LEAVES},
@@ -389,6 +390,11 @@ set_server_option(Options *options, int option, const char *name)
 			return true;
 		case OPT_COLUMNS:
 			set_columns(config, optarg);
+			return true;
+		case OPT_COMMON:
+			config->common = plan_columns(optarg);
+			if (config->common == 0)
+				fail("not letters of columns, from a on", optarg);
 			return true;
 		case OPT_BUFFERS:
 			config->budget = get_size(optarg, name) / 2;

@@ -185,7 +185,7 @@ columns_run(const Sim *sim, const PlanQuery *query, uint32_t base, DiskRequest *
 {
 	const CScanLayout *layout = &sim->config.columns;
 
-	for (uint64_t left = query->columns & cscan_layout_all(layout); left != 0; left &= left - 1)
+	for (uint64_t left = (query->columns | sim->config.common) & cscan_layout_all(layout); left != 0; left &= left - 1)
 	{
 		uint32_t	c = (uint32_t) __builtin_ctzll(left);
 
@@ -307,7 +307,7 @@ sim_register(Sim *sim, const PlanQuery *query, CScanPolicyId policy)
 	for (uint32_t i = 0; i < sim->config.partitions && scan != CSCAN_NONE && next < query->nranges; i++)
 		announce(sim, scan, query, &first[i], &next);
 	if (scan != CSCAN_NONE && sim->config.columns.ncolumns > 0)
-		cscan_pool_set_columns(sim->pool, scan, query->columns);
+		cscan_pool_set_columns(sim->pool, scan, query->columns | sim->config.common, sim->config.common);
 	if (scan != CSCAN_NONE)
 		cscan_pool_start(sim->pool, scan, sim->now);
 	return scan;

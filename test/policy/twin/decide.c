@@ -96,12 +96,18 @@ asked_for(const Twin *t, uint32_t chunk, uint32_t from, uint32_t to)
 	return false;
 }
 
+static bool
+has_columns(const Twin *t, int slot)
+{
+	return t->slot[slot].taken && t->space[t->space_of[t->slot[slot].chunk]].ncolumns > 0;
+}
+
 static int
 find_victim(const Twin *t, int scan, int stays, bool held)
 {
 	int			policy = t->scan[scan].policy;
 	bool		desperate = policy != MACHINE_ELEVATOR && t->scan[scan].blocked &&
-		t->sight[scan].available == 0;
+		t->sight[scan].available == t->sight[scan].in_vain;
 
 	for (int mind = 2; mind >= (!desperate ? 1 : held ? -1 : 0); mind--)
 	{
@@ -112,7 +118,7 @@ find_victim(const Twin *t, int scan, int stays, bool held)
 		{
 			const TwinSlot *s = &t->slot[i];
 
-			may[i] = i != stays && s->taken && !s->in_flight && (s->held || !held) &&
+			may[i] = (i != stays || (mind <= 0 && has_columns(t, i))) && s->taken && !s->in_flight && (s->held || !held) &&
 				(mind < 0 || twin_readers(t, i) == 0) && may_go(t, scan, i, mind);
 		}
 		victim = least_worth(t, policy, may);
@@ -122,12 +128,25 @@ find_victim(const Twin *t, int scan, int stays, bool held)
 	return MACHINE_NONE;
 }
 
+/* Is it a column that some scan wants, and not all? */
+static bool
+special_for_some(const Twin *t, uint32_t chunk, uint32_t column)
+{
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		if (twin_active(t, q) && twin_wants(t, q, chunk) && t->scan[q].special >> column & 1)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Columns of a chunk that some scan wants, but that none wants: a slot that has
- * such, the one used longest ago.  "all": it has no others.
+ * such, the one used longest ago.  "all": it has no others, but for those that all
+ * scans want.
  */
 static int
-find_unwanted(const Twin *t, int stays, bool held, bool *unwanted, bool *all)
+find_unwanted(const Twin *t, bool held, bool *unwanted, bool *all)
 {
 	int			found = MACHINE_NONE;
 
@@ -138,8 +157,9 @@ find_unwanted(const Twin *t, int stays, bool held, bool *unwanted, bool *all)
 		uint32_t	to;
 		bool		some = false;
 		bool		others = false;
+		bool		any = false;
 
-		if (i == stays || !s->taken || s->in_flight || (held && !s->held) || twin_readers(t, i) > 0 ||
+		if (!s->taken || s->in_flight || (held && !s->held) || twin_readers(t, i) > 0 ||
 			twin_interest(t, s->chunk) == 0 ||
 			(found != MACHINE_NONE && s->stamp >= t->slot[found].stamp))
 			continue;
@@ -150,11 +170,12 @@ find_unwanted(const Twin *t, int stays, bool held, bool *unwanted, bool *all)
 			if (!s->here[from])
 				continue;
 			if (asked_for(t, s->chunk, from, to))
-				others = true;
+				others |= special_for_some(t, s->chunk, twin_piece(t, s->chunk, from, &to));
 			else
 				some = true;
+			any = true;
 		}
-		if (!some)
+		if (!some && (others || !any))
 			continue;
 		found = i;
 		*all = !others;
@@ -178,6 +199,23 @@ stays(const Twin *t, int slot)
 	return t->slot[slot].held && t->slot[slot].length <= twin_length(t, t->slot[slot].chunk);
 }
 
+/* The columns that a slot has and keeps, or that are loaded again with others. */
+static uint64_t
+stuff_of(const Twin *t, int slot, uint32_t chunk)
+{
+	uint64_t	columns = 0;
+	uint32_t	to;
+
+	for (uint32_t from = 0; slot != MACHINE_NONE && from < t->space[t->space_of[chunk]].size; from = to)
+	{
+		uint32_t	piece = twin_piece(t, chunk, from, &to);
+
+		if (t->slot[slot].here[from] && (stays(t, slot) || asked_for(t, chunk, from, to)))
+			columns |= UINT64_C(1) << piece;
+	}
+	return columns;
+}
+
 /*
  * Which blocks of a chunk are to be loaded?  Pieces are loaded as a whole, as far
  * as the space is known.  A piece that is there as a whole is not loaded again if
@@ -189,11 +227,17 @@ plan(const Twin *t, int scan, uint32_t chunk, bool *load)
 {
 	bool		columns = t->space[t->space_of[chunk]].ncolumns > 0;
 	uint64_t	brings = columns ? twin_brings(t, scan, chunk) : 0;
+	bool		again = true;
 	uint32_t	length = twin_length(t, chunk);
 	int			slot = t->slot_of[chunk];
 	uint32_t	sum = 0;
 	uint32_t	to;
 
+	if (columns && twin_columns_cost(t, t->space_of[chunk], brings | stuff_of(t, slot, chunk)) > t->budget)
+	{
+		brings = t->scan[twin_meant_for(t, scan, chunk)].columns;
+		again = false;
+	}
 	for (uint32_t from = 0; from < length; from = to)
 	{
 		uint32_t	here = 0;
@@ -208,7 +252,7 @@ plan(const Twin *t, int scan, uint32_t chunk, bool *load)
 		if (here == to - from && stays(t, slot))
 			get = false;
 		else if (columns)
-			get = brings >> piece & 1 || (here > 0 && asked_for(t, chunk, from, to));
+			get = brings >> piece & 1 || (again && here > 0 && asked_for(t, chunk, from, to));
 		else
 			get = here > 0 || asked_for(t, chunk, from, to);
 		for (uint32_t b = from; b < to; b++)
@@ -253,11 +297,11 @@ twin_meant_for(const Twin *t, int scan, uint32_t chunk)
 {
 	int			found = MACHINE_NONE;
 
-	if (twin_wants(t, scan, chunk))
+	if (twin_wants(t, scan, chunk) && twin_missing(t, scan, chunk))
 		return scan;
 	for (int q = 0; q < t->limits.scans; q++)
 	{
-		if (twin_active(t, q) && twin_wants(t, q, chunk) &&
+		if (twin_active(t, q) && twin_wants(t, q, chunk) && twin_missing(t, q, chunk) &&
 			t->scan[q].policy == t->scan[scan].policy && more_urgent(t, q, found))
 			found = q;
 	}
@@ -298,6 +342,7 @@ load_into(Twin *t, int scan, int slot, uint32_t chunk, const bool *load, uint32_
 	TwinSlot   *s = &t->slot[slot];
 	uint32_t	size = t->space[t->space_of[chunk]].size;
 	bool		stay = stays(t, slot);
+	int			for_whom = twin_meant_for(t, scan, chunk);
 
 	if (!s->taken)
 	{
@@ -307,16 +352,18 @@ load_into(Twin *t, int scan, int slot, uint32_t chunk, const bool *load, uint32_
 		s->due = calloc(size, sizeof(bool));
 		t->slot_of[chunk] = slot;
 	}
+	s->had_some = false;
 	for (uint32_t b = 0; b < size; b++)
 	{
 		s->here[b] = s->here[b] && stay && !load[b];
+		s->had_some |= s->here[b];
 		s->due[b] = s->here[b] || load[b];
 	}
 	s->held = s->in_flight = true;
 	s->failed = false;
 	s->loading = nblocks;
 	s->length = twin_length(t, chunk);
-	s->meant_for = twin_meant_for(t, scan, chunk);
+	s->meant_for = for_whom;
 	s->stamp = now;
 	s->number = ++t->nloads;
 	t->let_go = false;
@@ -338,6 +385,7 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 	bool		unwanted[4096];
 	bool		all = false;
 	int			trimmed = MACHINE_NONE;
+	bool		make_room;
 
 	if (chunk == MACHINE_NO_CHUNK)
 		return;
@@ -353,14 +401,15 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 		after -= twin_blocks(t, there);
 	after += twin_all_blocks(t, false);
 
+	make_room = after > most || twin_all_blocks(t, true) + nblocks > t->budget;
 	if (after > most)
 	{
-		trimmed = find_unwanted(t, there, false, unwanted, &all);
+		trimmed = find_unwanted(t, false, unwanted, &all);
 		slot = trimmed != MACHINE_NONE ? trimmed : find_victim(t, scan, there, false);
 	}
 	else if (twin_all_blocks(t, true) + nblocks > t->budget)
 	{
-		trimmed = find_unwanted(t, there, true, unwanted, &all);
+		trimmed = find_unwanted(t, true, unwanted, &all);
 		slot = trimmed != MACHINE_NONE ? trimmed : find_victim(t, scan, there, true);
 		let_go = trimmed == MACHINE_NONE;
 	}
@@ -377,8 +426,10 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 		act->scan = scan;
 		act->slot = slot;
 		act->chunk = chunk;
-		if (slot != there && t->slot[slot].taken)
+		if (t->slot[slot].taken && (slot != there || make_room))
 		{
+			if (slot == there)
+				let_go = false;
 			act->kind = let_go ? MACHINE_UNPIN : trimmed != MACHINE_NONE && !all ? MACHINE_TRIM : MACHINE_EVICT;
 			act->chunk = t->slot[slot].chunk;
 			if (act->kind == MACHINE_TRIM)
@@ -418,7 +469,7 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 
 /* The most urgent of the scans that the policies name, of those that have not been asked. */
 static int
-most_urgent(Twin *t, uint64_t now, const bool *asked, bool poor)
+most_urgent(Twin *t, uint64_t now, const bool *asked, int turn)
 {
 	int			first = MACHINE_NONE;
 
@@ -427,7 +478,7 @@ most_urgent(Twin *t, uint64_t now, const bool *asked, bool poor)
 		int			scan = MACHINE_NONE;
 
 		if (!asked[p])
-			scan = poor ? twin_poorest(t, p) : twin_nominee(t, p, now);
+			scan = turn == 0 ? twin_nominee(t, p, now) : twin_poorest(t, p, turn == 2);
 
 		if (scan != MACHINE_NONE && more_urgent(t, scan, first))
 			first = scan;
@@ -452,11 +503,11 @@ twin_decide(Twin *t, uint64_t now)
 	if (scan != MACHINE_NONE && twin_active(t, scan) && !t->scan[scan].warm &&
 		twin_sum(t, scan)->nloadable > 0)
 		help(t, scan, now, &act);
-	for (int poor = 0; poor <= 1; poor++)
+	for (int turn = 0; turn <= 2; turn++)
 	{
 		memset(asked, 0, sizeof(asked));
 		while (act.kind == MACHINE_NOTHING &&
-			   (scan = most_urgent(t, now, asked, poor != 0)) != MACHINE_NONE)
+			   (scan = most_urgent(t, now, asked, turn)) != MACHINE_NONE)
 		{
 			asked[t->scan[scan].policy] = true;
 			help(t, scan, now, &act);

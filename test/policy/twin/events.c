@@ -288,7 +288,7 @@ add_scan(void *m, int policy, uint64_t now)
 		t->scan[i].taken = true;
 		t->scan[i].policy = policy;
 		t->scan[i].since = now;
-		t->scan[i].columns = ~UINT64_C(0);
+		t->scan[i].columns = t->scan[i].special = ~UINT64_C(0);
 		t->scan[i].reads = MACHINE_NONE;
 		return i;
 	}
@@ -341,11 +341,13 @@ set_columnar(void *m, int space, const uint32_t *begin, uint32_t ncolumns)
 }
 
 static void
-set_columns(void *m, int scan, uint64_t columns)
+set_columns(void *m, int scan, uint64_t columns, uint64_t common)
 {
 	Twin	   *t = m;
 
-	t->scan[scan].columns = columns;
+	t->scan[scan].columns = t->scan[scan].special = columns;
+	if (columns & ~common)
+		t->scan[scan].special = columns & ~common;
 	doubt(t, scan);
 }
 
@@ -709,14 +711,10 @@ loaded(void *m, int slot, uint64_t now, uint64_t duration, bool failed, bool che
 	Twin	   *t = m;
 	TwinSlot   *s = &t->slot[slot];
 	TwinSpace  *p = &t->space[t->space_of[s->chunk]];
-	bool		had_some = false;
 
 	for (uint32_t b = 0; b < p->size; b++)
-	{
-		had_some = had_some || s->here[b];
 		s->here[b] = s->due[b];
-	}
-	if (had_some && !s->cheap)
+	if (s->had_some && !s->cheap)
 		cheap = false;
 	s->cheap = cheap;
 	s->failed = failed;

@@ -139,7 +139,7 @@ twin_load_size(const Twin *t, int scan)
 bool
 twin_overlap(const Twin *t, int a, int b)
 {
-	return (t->scan[a].columns & t->scan[b].columns) != 0;
+	return (t->scan[a].special & t->scan[b].special) != 0;
 }
 
 const TwinScan *
@@ -161,6 +161,20 @@ twin_sum(Twin *t, int scan)
 			q->nloadable++;
 	}
 	return q;
+}
+
+/* Does the load of a slot bring all that the scan wants of its chunk? */
+static bool
+comes(const Twin *t, int scan, int slot)
+{
+	const TwinSlot *s = &t->slot[slot];
+
+	for (uint32_t b = 0; b < t->space[t->space_of[s->chunk]].size; b++)
+	{
+		if (!s->due[b] && twin_asks(t, scan, s->chunk, b))
+			return false;
+	}
+	return true;
 }
 
 TwinSight
@@ -190,9 +204,11 @@ twin_look(Twin *t, int scan)
 			sight.ready++;
 		if (!twin_missing(t, scan, t->slot[i].chunk))
 			sight.available++;
+		if (t->slot[i].in_flight && !twin_usable(t, scan, i) && !comes(t, scan, i))
+			sight.in_vain++;
 	}
 	sight.starved = twin_active(t, scan) && !q->warm && q->nwanted != 0 &&
-		sight.available < 2 + sight.helpers;
+		sight.available - sight.in_vain < 2 + sight.helpers;
 	sight.lacks = sight.available - sight.using < q->nloadable;
 	return sight;
 }

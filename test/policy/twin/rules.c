@@ -42,7 +42,7 @@ twin_begin(const Twin *t, int scan)
 		for (uint32_t c = 0; c < t->limits.chunks; c++)
 		{
 			if (twin_wants(t, q, c) && twin_wants(t, scan, c))
-				common += twin_columns_cost(t, t->space_of[c], t->scan[q].columns & t->scan[scan].columns);
+				common += twin_columns_cost(t, t->space_of[c], t->scan[q].special & t->scan[scan].special);
 		}
 		if (common > highest)
 		{
@@ -149,6 +149,26 @@ orderly_target(const Twin *t, int scan)
 }
 
 /*
+ * Has the pool no more chunks than there are scans?  If they have columns: is there
+ * no room for one of each scan, and one more of this one?
+ */
+static bool
+crowded(const Twin *t, int scan, uint32_t chunk)
+{
+	const TwinSpace *p = &t->space[t->space_of[chunk]];
+	uint64_t	sum = twin_cost(t, scan, chunk);
+
+	if (p->ncolumns == 0)
+		return t->budget / p->size <= (uint32_t) twin_running(t);
+	for (int q = 0; q < t->limits.scans; q++)
+	{
+		if (twin_active(t, q) && first_space(t, q) != NULL)
+			sum += twin_load_size(t, q);
+	}
+	return t->budget < sum;
+}
+
+/*
  * The orderly scan that asked longest ago.  If the pool has no more chunks than
  * there are scans, one that waits goes before one that reads.
  */
@@ -174,8 +194,7 @@ orderly_nominee(const Twin *t, int policy)
 			continue;
 		}
 		b = &t->scan[first];
-		if (t->budget / twin_columns_cost(t, t->space_of[c], a->columns) <= (uint32_t) twin_running(t) &&
-			a->blocked != b->blocked)
+		if (crowded(t, q, c) && a->blocked != b->blocked)
 		{
 			if (a->blocked)
 				first = q;
@@ -225,17 +244,21 @@ block_worth(const Twin *t, int policy)
 	return worth == 0 ? 1 : worth;
 }
 
-/* The scan that waits longest of those that have nothing at all. */
+/*
+ * The scan that waits longest of those that have nothing at all; or, in order, not
+ * their next chunk.
+ */
 int
-twin_poorest(const Twin *t, int policy)
+twin_poorest(const Twin *t, int policy, bool has_nothing)
 {
 	int			first = MACHINE_NONE;
 
 	for (int q = 0; policy != MACHINE_ELEVATOR && q < t->limits.scans; q++)
 	{
 		const TwinScan *a = &t->scan[q];
+		bool		poor = t->sight[q].available == t->sight[q].in_vain;
 
-		if (!a->taken || a->policy != policy || !a->blocked || (!orderly(policy) && t->sight[q].available > 0))
+		if (!a->taken || a->policy != policy || !a->blocked || (has_nothing ? !poor : !orderly(policy)))
 			continue;
 		if (orderly(policy) ? a->warm || !twin_active(t, q) || orderly_target(t, q) == MACHINE_NO_CHUNK :
 			!t->sight[q].starved || !t->sight[q].lacks)
@@ -257,7 +280,7 @@ static int
 eager_nominee(Twin *t, int policy, uint64_t now)
 {
 	uint64_t	worth = block_worth(t, policy);
-	int			poorest = twin_poorest(t, policy);
+	int			poorest = twin_poorest(t, policy, true);
 	uint64_t	key[t->limits.scans];
 	int			waits;
 	int			reads;
@@ -332,7 +355,7 @@ helps(const Twin *t, int scan, int other)
 {
 	if (other == scan)
 		return true;
-	return twin_active(t, other) && t->sight[other].available < 2 + t->sight[other].helpers &&
+	return twin_active(t, other) && t->sight[other].available - t->sight[other].in_vain < 2 + t->sight[other].helpers &&
 		twin_overlap(t, scan, other);
 }
 
@@ -349,8 +372,6 @@ twin_brings(const Twin *t, int scan, uint32_t chunk)
 		if (orderly(policy) ? q == scan : eager(policy) ? helps(t, scan, q) : twin_active(t, q))
 			columns |= t->scan[q].columns;
 	}
-	if (twin_columns_cost(t, t->space_of[chunk], columns) > t->budget)
-		columns = t->scan[twin_meant_for(t, scan, chunk)].columns;
 	return columns;
 }
 
@@ -414,7 +435,7 @@ eager_target(const Twin *t, int scan)
 	for (int q = 0; q < t->limits.scans; q++)
 	{
 		counts[q] = twin_active(t, q);
-		hungry[q] = counts[q] && t->sight[q].available < 2 + t->sight[q].helpers;
+		hungry[q] = counts[q] && t->sight[q].available - t->sight[q].in_vain < 2 + t->sight[q].helpers;
 	}
 	for (uint32_t n = 0; n < t->limits.chunks; n++)
 	{
@@ -523,7 +544,7 @@ twin_worth(const Twin *t, int policy, int slot, bool by_block)
 		return worth;
 	for (int q = 0; q < t->limits.scans && eager(policy); q++)
 	{
-		if (!twin_active(t, q) || !twin_wants(t, q, c) || t->sight[q].available >= 3 + t->sight[q].helpers)
+		if (!twin_active(t, q) || !twin_wants(t, q, c) || t->sight[q].available - t->sight[q].in_vain >= 3 + t->sight[q].helpers)
 			continue;
 		worth.count++;
 		columns |= t->scan[q].columns;

@@ -73,6 +73,8 @@ typedef struct TwinScan
 	uint32_t	next;			/* where loads for it go on */
 	uint64_t	since;
 	uint64_t	columns;		/* a set, by bits */
+	uint64_t	special;		/* those of these that not all scans want; all if
+								 * there are no such */
 
 	bool		summed;			/* the following are right */
 	uint32_t	nwanted;
@@ -94,6 +96,7 @@ typedef struct TwinSlot
 	uint32_t	chunk;
 	bool	   *here;			/* blocks of the chunk that can be read */
 	bool	   *due;			/* those, and those that are being loaded */
+	bool		had_some;		/* when its last load began */
 	bool		in_flight;
 	bool		held;
 	bool		failed;
@@ -111,6 +114,7 @@ typedef struct TwinSight
 	uint32_t	using;
 	uint32_t	ready;
 	uint32_t	available;
+	uint32_t	in_vain;		/* of these, in flight, but not with what it wants */
 	uint32_t	helpers;
 	bool		starved;
 	bool		lacks;			/* something is left to be loaded */
@@ -210,7 +214,7 @@ extern int	twin_pick(const Twin *t, int scan);
 
 /* The scan of a policy that something is to be loaded for. */
 extern int	twin_nominee(Twin *t, int policy, uint64_t now);
-extern int	twin_poorest(const Twin *t, int policy);
+extern int	twin_poorest(const Twin *t, int policy, bool has_nothing);
 
 /* What is loaded for a scan. */
 extern uint32_t twin_target(const Twin *t, int scan);
