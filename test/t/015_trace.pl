@@ -181,6 +181,7 @@ set_conf($node, 'cscan.buffer_share' => '0.1');
 my @of_columns = ('sum(i)', 'max(x)', 'max(y)', 'sum(k), max(y)', 'min(i), min(x)');
 my %columns_right = map { $_ => sql($node, "SET cscan.enabled = off; SELECT $_ FROM c") } @of_columns;
 like(sql($node, "EXPLAIN SELECT $_ FROM c"), qr/CScan Index/, "$_ reads columns") foreach @of_columns;
+my $before_columns = wait_for_abm($node);
 begin_trace('columns.trace');
 for my $policy (@policies)
 {
@@ -199,6 +200,7 @@ cmp_ok(is_same('columns.trace', 'of columns'), '>', 500, 'and they are many');
 like($text, qr/^ *\d* *$_/m, "it has: $_")
   foreach 'columnar space \d+ columns 5$', 'columns scan \d+: 11$', 'decide -> trim slot \d+', 'arrived slot \d+ columns [0-9a-f]+$';
 nothing_left($node, 'after scans of columns', qw(c));
+is(wait_for_abm($node), $before_columns, 'the ABM lives on');
 set_conf($node, 'cscan.buffer_share' => '0.5');
 sql($node, 'DROP TABLE c');
 
