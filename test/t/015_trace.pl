@@ -171,14 +171,16 @@ nothing_left($node, 'after rescans', qw(t u));
 
 ### Columns
 
-# Scans of different columns, in a pool that has room for few row groups: columns go that nobody wants any more, and
+# Scans of different columns, of an index larger than shared buffers, in a pool that has room for few row groups: columns go that nobody wants any more, and
 # scans go on with theirs before others are loaded.
 sql($node, q(
-	CREATE TABLE c AS SELECT i, i % 100 AS k, md5(i::text) AS x, md5((i + 1)::text) AS y, repeat('x', 300) AS filler FROM generate_series(1, 60000) i;
+	CREATE TABLE c AS SELECT i, i % 100 AS k, md5(i::text) || md5((2 * i)::text) || md5((3 * i)::text) AS x,
+		md5((5 * i)::text) || md5((7 * i)::text) || md5((9 * i)::text) AS y,
+		md5((11 * i)::text) || md5((13 * i)::text) || md5((15 * i)::text) AS z, repeat('x', 100) AS filler FROM generate_series(1, 60000) i;
 	VACUUM ANALYZE c;
-	CREATE INDEX ON c USING cscan_columns (i, k, x, y) WITH (row_group_blocks = 64)));
+	CREATE INDEX ON c USING cscan_columns (i, k, x, y, z) WITH (row_group_blocks = 64)));
 set_conf($node, 'cscan.buffer_share' => '0.1');
-my @of_columns = ('sum(i)', 'max(x)', 'max(y)', 'sum(k), max(y)', 'min(i), min(x)');
+my @of_columns = ('sum(i)', 'max(x)', 'max(y)', 'max(z)', 'sum(k), max(y)', 'min(i), min(x)');
 my %columns_right = map { $_ => sql($node, "SET cscan.enabled = off; SELECT $_ FROM c") } @of_columns;
 like(sql($node, "EXPLAIN SELECT $_ FROM c"), qr/CScan Index/, "$_ reads columns") foreach @of_columns;
 my $before_columns = wait_for_abm($node);
@@ -194,11 +196,26 @@ for my $policy (@policies)
 	}
 	$_->quit foreach @sessions;
 }
+
+# Beside a slow scan of one column, those of others come again and again.  What goes of the slow one's row groups is
+# loaded once more.
+my $holder = session($node, name => 'holder');
+$holder->query('SELECT pg_advisory_lock(1)');
+my $slow = session($node, name => 'a slow scan');
+sql($node, "SELECT $_ FROM c") foreach 'max(y)', 'max(z)', 'max(y)';
+$slow->send(q(SELECT max(x) FROM c WHERE hashtext(x) % 200 <> 0 OR amble(1, 0.005)));
+poll($node, 'SELECT count(*) = 1 FROM cscan_scans WHERE chunks_done > 0');
+for my $round (1 .. 8)
+{
+	is(sql($node, "SELECT $_ FROM c"), $columns_right{$_}, "beside a slow scan, $round: $_") foreach 'max(y)', 'max(z)';
+}
+$holder->quit;
+is($slow->result, $columns_right{'max(x)'}, 'the slow scan: right');
 end_trace('columns.trace');
 cmp_ok(is_same('columns.trace', 'of columns'), '>', 500, 'and they are many');
 ($status, $text) = replay('columns.trace', '--print');
 like($text, qr/^ *\d* *$_/m, "it has: $_")
-  foreach 'columnar space \d+ columns 5$', 'columns scan \d+: 11$', 'decide -> trim slot \d+', 'arrived slot \d+ columns [0-9a-f]+$';
+  foreach 'columnar space \d+ columns 6$', 'columns scan \d+: 21$', 'decide -> trim slot \d+', 'arrived slot \d+ columns [0-9a-f]+$';
 nothing_left($node, 'after scans of columns', qw(c));
 is(wait_for_abm($node), $before_columns, 'the ABM lives on');
 set_conf($node, 'cscan.buffer_share' => '0.5');
