@@ -242,7 +242,8 @@ cscan_blocks_register_rest(CScanState *node)
 		cscan_groups_target(node, &target);
 	else
 		target = cscan_blocks_target(node);
-	if (cscan_blocks_may_register(node) && node->nranges > 0 && node->nranges <= CSCAN_MAX_RANGES)
+	if (cscan_blocks_may_register(node) && node->nranges > 0 &&
+		(node->nranges <= CSCAN_MAX_RANGES || node->kind == CSCAN_COLUMNS))
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,
 											node->policy, false);
 	if (node->reg && !cscan_blocks_same_chunks(node, &target))

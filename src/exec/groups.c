@@ -245,7 +245,7 @@ begin_target(CScanState *node, CScanTarget *target, const CScanRange *ranges, ui
 
 /*
  * Divide the groups of a pass.  "target" gets those that are to be announced.
- * Returns whether they can be: there are some, in not too many ranges.
+ * Returns whether there are some.
  */
 bool
 cscan_groups_find(CScanState *node, CScanTarget *target)
@@ -272,7 +272,7 @@ cscan_groups_find(CScanState *node, CScanTarget *target)
 	}
 	cscan_reader_reset(c->reader);
 	begin_target(node, target, ranges, nranges);
-	if (nranges == 0 || nranges > CSCAN_MAX_RANGES)
+	if (nranges == 0)
 		return false;
 	if (node->reg == NULL)
 		cscan_store_layout(c->index, ranges, nranges, &c->wanted.layout);

@@ -414,7 +414,8 @@ extern void cscan_pool_set_cached(CScanPool *pool, uint32_t chunk, bool cached);
 
 /*
  * Scans.  Register takes an entry, or returns CSCAN_NONE.  Announce, once for
- * each space, makes the scan want the chunks that these ranges touch.  The
+ * each space, makes the scan want the chunks that these ranges touch, at most
+ * CSCAN_MAX_RANGES.  A columnar space may be announced in several parts.  The
  * ranges are in order, do not overlap, are not empty and end at nblocks at the
  * latest.  The scan takes nblocks for the table's end; the space must have
  * room for it (cscan_space_capacity).  From start on, the scan counts.

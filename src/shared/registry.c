@@ -156,7 +156,7 @@ may_be_joinable(void)
 
 /*
  * Announce what a scan wants of an index of columns, by the layout that the
- * index has.  Call with the lock held.
+ * index has.  Call with the lock held, which is released in between.
  */
 static void
 announce_groups(int scan, int table, const CScanTarget *target)
@@ -168,7 +168,16 @@ announce_groups(int scan, int table, const CScanTarget *target)
 		target->room[r].first = target->ranges[r].first * chunk_blocks;
 		target->room[r].end = target->ranges[r].end * chunk_blocks;
 	}
-	cscan_pool_announce(&cscan_pool, scan, table, target->nblocks * chunk_blocks, target->room, target->nranges);
+	for (uint32 r = 0; r < target->nranges; r += CSCAN_MAX_RANGES)
+	{
+		if (r > 0)
+		{
+			cscan_unlock();
+			cscan_lock();
+		}
+		cscan_pool_announce(&cscan_pool, scan, table, target->nblocks * chunk_blocks, target->room + r,
+							Min(target->nranges - r, CSCAN_MAX_RANGES));
+	}
 	cscan_pool_set_columns(&cscan_pool, scan, target->groups->columns, target->groups->common);
 }
 

@@ -519,7 +519,7 @@ is_interest(const CScanPool *pool, const CScanTraceRecord *r, const CScanRange *
 
 	return r->blocks <= cscan_space_capacity(space) &&
 		(!cscan_space_is_columnar(space) || r->blocks % space->chunk_blocks == 0) &&
-		cscan_pool_count_wanted(pool, r->scan, r->other) == 0 && are_in_order(ranges, r->count, r->blocks);
+		(cscan_space_is_columnar(space) || cscan_pool_count_wanted(pool, r->scan, r->other) == 0) && are_in_order(ranges, r->count, r->blocks);
 }
 
 /* Can this call be made? */

@@ -241,6 +241,8 @@ announce(CScanPool *pool, Random *random, int scan)
 		if (cscan_space_is_columnar(space))
 			nblocks = (nblocks - 1) / space->chunk_blocks * space->chunk_blocks + space->chunk_blocks;
 		cscan_pool_announce(pool, scan, i, nblocks, ranges, make_ranges(random, nblocks, ranges));
+		if (cscan_space_is_columnar(space) && random_chance(random, 30))
+			cscan_pool_announce(pool, scan, i, nblocks, ranges, make_ranges(random, nblocks, ranges));
 	}
 	if (random_chance(random, 80))
 		cscan_pool_set_columns(pool, scan, random_next(random) | 1, random_chance(random, 50) ? random_next(random) : 0);

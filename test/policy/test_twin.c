@@ -607,6 +607,12 @@ announce(Twins *t, int scan, int space)
 		note("of %u blocks %u ranges, the first is %u to %u", nblocks, nranges,
 			 nranges > 0 ? ranges[0].first : 0, nranges > 0 ? ranges[0].end : 0);
 	BOTH(announce, scan, space, nblocks, ranges, nranges);
+	if (p->ncolumns > 0 && chance(t, 30))
+	{
+		nranges = pick_ranges(t, nblocks, ranges);
+		tell(t, "announce more: scan, ranges", scan, nranges);
+		BOTH(announce, scan, space, nblocks, ranges, nranges);
+	}
 	p->nscans += !s->of[space];
 	s->of[space] = true;
 }

@@ -204,5 +204,21 @@ foreach my $statement ('REINDEX INDEX CONCURRENTLY c', 'REINDEX INDEX c', q(SELE
 	nothing_left($node, "after $statement", 't');
 }
 
+# Each second row group of many: more ranges than a table's scan may have.
+sql($node, q(
+	CREATE UNLOGGED TABLE many (i int, k int, filler text) WITH (fillfactor = 10);
+	ALTER TABLE many ALTER filler SET STORAGE plain;
+	INSERT INTO many SELECT i, (i - 1) / 64 % 2, repeat('x', 5000) FROM generate_series(1, 64 * 2100) i;
+	VACUUM ANALYZE many;
+	CREATE INDEX ON many USING cscan_columns (i, k) WITH (row_group_blocks = 64)));
+my $second = 'SELECT count(*), sum(i) FROM many WHERE k = 1';
+$right = sql($node, "SET cscan.enabled = off; $second");
+forget();
+$plan = explained($second);
+is($plan->{'CScan Row Groups'} . ' ' . $plan->{'CScan Chunks'}, '2100 1050', 'each second row group of 2100 is announced');
+is($plan->{'CScan Chunks Self-Read'}, 0, 'and none is read by the scan itself');
+cmp_ok($plan->{'CScan Chunks Loaded'}, '>', 500, 'but by the ABM');
+is(sql($node, $second), $right, 'they have the right rows');
+
 $node->stop;
 done_testing();
