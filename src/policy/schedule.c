@@ -15,11 +15,13 @@
  *		the same: what starved scans of either want);
  *	 3. if the scan waits, has nothing available, and its policy overrides:
  *		any slot that is neither in use nor in flight.  Otherwise a pool smaller
- *		than the scans' needs would stop for ever.  That includes the slot that
- *		has other columns of the chunk;
+ *		than the scans' needs would stop for ever;
  *	 4. if a victim is only unpinned: a slot in use, too.  Its readers have their
  *		own pins, and mostly find the rest of the chunk where it was.  Otherwise
  *		as many slow readers as there are slots would hold up all the others.
+ *
+ * If none of this helps, the slot that has other columns of the chunk is unpinned.
+ * Then the load has as much room as the chunk needs.
  *
  * A chunk that a sleeping scan is being woken for is never a victim.
  *
@@ -207,8 +209,6 @@ choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 
 		if (step >= 3 && !(last_resort && policy->traits.overrides))
 			break;
-		if (step == 3 && keep_slot != CSCAN_NONE && cscan_space_is_columnar(&pool->spaces[pool->slots[keep_slot].space]))
-			keep_slot = CSCAN_NONE;
 		find_candidates(pool, keep_slot, step <= 3, held, candidates);
 		if (step <= 2)
 			policy->exclude(pool, scan, candidates);
@@ -222,6 +222,28 @@ choose_victim(CScanPool *pool, int scan, int keep_slot, bool held)
 			return victim;
 	}
 	return CSCAN_NONE;
+}
+
+/*
+ * May the slot that has other columns of the scan's chunk go for those that it
+ * lacks?
+ */
+static bool
+gives_way(CScanPool *pool, int scan, int slot)
+{
+	const CScanPolicy *policy = cscan_policies[pool->scans[scan].policy];
+	uint64_t   *candidates = cscan_slot_set(pool, CSCAN_SLOTS_CANDIDATES);
+
+	if (slot == CSCAN_NONE || !cscan_set_has(cscan_slot_set(pool, CSCAN_SLOTS_COLUMNAR), (uint32_t) slot) ||
+		!pool->slots[slot].held || pool->slots[slot].in_flight || about_to_be_taken(pool, slot) ||
+		!pool->scans[scan].blocked)
+		return false;
+	if (policy->traits.overrides)
+		return policy->traits.in_order || cscan_pool_has_nothing(pool, scan);
+	memset(candidates, 0, sizeof(uint64_t) * cscan_slot_words(pool));
+	cscan_set_add(candidates, (uint32_t) slot);
+	policy->exclude(pool, scan, candidates);
+	return cscan_set_has(candidates, (uint32_t) slot);
 }
 
 /* Make the action one on this slot and its chunk. */
@@ -386,13 +408,15 @@ begin_load(CScanPool *pool, int slot, bool top_up, uint32_t again, const CScanPi
 		   uint64_t now, CScanAction *act)
 {
 	CScanSlot  *s = &pool->slots[slot];
+	int			scan;
 
 	act->kind = CSCAN_ACT_LOAD;
 	act->slot = slot;
 	if (!top_up)
 		cscan_slots_take(pool, slot, act->chunk, now);
+	scan = loaded_for(pool, act->scan, act->chunk);
 	s->extent = act->place.end;
-	cscan_slots_promise(pool, slot, loaded_for(pool, act->scan, act->chunk));
+	cscan_slots_promise(pool, slot, scan);
 	cscan_slots_begin_load(pool, slot, have, &act->pieces, act->nblocks, again, now);
 	pool->state->unpinned = false;
 	note_load(pool, act->scan, act->chunk);
@@ -456,14 +480,14 @@ serve(CScanPool *pool, int scan, uint64_t now, CScanAction *act)
 	full = state->total - again + act->nblocks > Max(state->room, state->budget);
 	if (full || state->used + act->nblocks > state->budget)
 	{
-		if (trim(pool, !full, act))
+		if (act->nblocks > state->budget || trim(pool, !full, act))
 			return;
 		act->slot = choose_victim(pool, scan, there, !full);
-		if (act->slot == CSCAN_NONE)
-			return;
-		if (full || act->slot == there)
+		if (act->slot == CSCAN_NONE && gives_way(pool, scan, there))
+			unpin(pool, there, act);
+		else if (act->slot != CSCAN_NONE && full)
 			evict(pool, act->slot, act);
-		else
+		else if (act->slot != CSCAN_NONE)
 			unpin(pool, act->slot, act);
 		return;
 	}

@@ -154,6 +154,15 @@ may_be_joinable(void)
 	return few > 0 && left > 0;
 }
 
+/* The fewest blocks that the pool may come to pin; call with the lock held. */
+static uint32
+least_budget(void)
+{
+	uint32		floor = (uint32) (NBuffers * CSCAN_BALANCE_FLOOR);
+
+	return cscan_buffer_share == CSCAN_AUTO ? Min(floor, cscan_pool.state->budget) : cscan_pool.state->budget;
+}
+
 /*
  * Announce what a scan wants of an index of columns, by the layout that the
  * index has.  Call with the lock held, which is released in between.
@@ -217,7 +226,7 @@ announce(int scan, CScanTarget *targets, int ntargets)
 			cscan_layout_cost(&cscan_pool.spaces[table].columns, targets[i].groups->columns) :
 			cscan_pool.spaces[table].chunk_blocks;
 		*chunk_cost = Max(*chunk_cost, targets[i].chunk_blocks);
-		if (targets[i].chunk_blocks > cscan_pool.state->budget)
+		if (targets[i].chunk_blocks > least_budget())
 			return false;
 	}
 	return true;

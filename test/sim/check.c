@@ -112,27 +112,29 @@ holds(const Sim *sim, int scan, int slot)
 }
 
 /*
- * Does somebody read, or hold on to, all that counts against the budget, so that
- * there is no room for another chunk?
+ * Does somebody read, or hold on to, all that counts against the budget, or against
+ * the room, so that there is none for another chunk?
  */
 static bool
 all_taken(const Sim *sim)
 {
 	const CScanPool *pool = sim->pool;
 	uint32_t	largest = 0;
+	bool		full;
 
 	for (int i = 0; i < sim->npartitions; i++)
 	{
 		if (sim->partitions[i].space != CSCAN_NONE)
 			largest = Max(largest, sim->partitions[i].largest);
 	}
-	if (pool->state->used + largest <= pool->state->budget)
+	full = pool->state->total + largest > Max(pool->state->room, pool->state->budget);
+	if (!full && pool->state->used + largest <= pool->state->budget)
 		return false;
 	for (int s = 0; s < pool->state->limits.max_slots; s++)
 	{
 		bool		taken;
 
-		if (pool->slots[s].space == CSCAN_NONE || !pool->slots[s].held)
+		if (pool->slots[s].space == CSCAN_NONE || (!full && !pool->slots[s].held))
 			continue;
 		taken = cscan_pool_in_use(pool, s);
 		for (int i = 0; i < pool->state->limits.max_scans && !taken; i++)

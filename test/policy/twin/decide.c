@@ -96,10 +96,18 @@ asked_for(const Twin *t, uint32_t chunk, uint32_t from, uint32_t to)
 	return false;
 }
 
+/* In the end the other columns of a chunk lose their pins, for those that the scan lacks. */
 static bool
-has_columns(const Twin *t, int slot)
+yields(const Twin *t, int scan, int slot)
 {
-	return t->slot[slot].taken && t->space[t->space_of[t->slot[slot].chunk]].ncolumns > 0;
+	int			policy = t->scan[scan].policy;
+
+	if (slot == MACHINE_NONE || t->space[t->space_of[t->slot[slot].chunk]].ncolumns == 0 ||
+		!t->slot[slot].held || t->slot[slot].in_flight || promised(t, slot) || !t->scan[scan].blocked)
+		return false;
+	if (policy == MACHINE_ELEVATOR)
+		return !twin_clings(t, scan, slot);
+	return policy == MACHINE_NORMAL || policy == MACHINE_ATTACH || t->sight[scan].available == t->sight[scan].in_vain;
 }
 
 static int
@@ -118,7 +126,7 @@ find_victim(const Twin *t, int scan, int stays, bool held)
 		{
 			const TwinSlot *s = &t->slot[i];
 
-			may[i] = (i != stays || (mind <= 0 && has_columns(t, i))) && s->taken && !s->in_flight && (s->held || !held) &&
+			may[i] = i != stays && s->taken && !s->in_flight && (s->held || !held) &&
 				(mind < 0 || twin_readers(t, i) == 0) && may_go(t, scan, i, mind);
 		}
 		victim = least_worth(t, policy, may);
@@ -402,16 +410,25 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 	after += twin_all_blocks(t, false);
 
 	make_room = after > most || twin_all_blocks(t, true) + nblocks > t->budget;
-	if (after > most)
+	if (make_room && nblocks > t->budget)
+		slot = MACHINE_NONE;
+	else if (after > most)
 	{
 		trimmed = find_unwanted(t, false, unwanted, &all);
 		slot = trimmed != MACHINE_NONE ? trimmed : find_victim(t, scan, there, false);
+		if (slot == MACHINE_NONE && yields(t, scan, there))
+		{
+			slot = there;
+			let_go = true;
+		}
 	}
 	else if (twin_all_blocks(t, true) + nblocks > t->budget)
 	{
 		trimmed = find_unwanted(t, true, unwanted, &all);
 		slot = trimmed != MACHINE_NONE ? trimmed : find_victim(t, scan, there, true);
 		let_go = trimmed == MACHINE_NONE;
+		if (slot == MACHINE_NONE && yields(t, scan, there))
+			slot = there;
 	}
 	else if (there == MACHINE_NONE)
 	{
@@ -428,8 +445,6 @@ help(Twin *t, int scan, uint64_t now, MachineAction *act)
 		act->chunk = chunk;
 		if (t->slot[slot].taken && (slot != there || make_room))
 		{
-			if (slot == there)
-				let_go = false;
 			act->kind = let_go ? MACHINE_UNPIN : trimmed != MACHINE_NONE && !all ? MACHINE_TRIM : MACHINE_EVICT;
 			act->chunk = t->slot[slot].chunk;
 			if (act->kind == MACHINE_TRIM)
