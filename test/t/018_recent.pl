@@ -41,8 +41,8 @@ sub loads
 	nothing_left($node, $name, $table);
 	set_conf($node, 'cscan.trace' => "''");
 
-	# Complete with a record of kind 65.
-	poll($node, "SELECT get_byte(pg_read_binary_file('$trace', size - 32, 1), 0) = 65 FROM pg_stat_file('$trace')")
+	# Complete with a record of kind 129.
+	poll($node, "SELECT get_byte(pg_read_binary_file('$trace', size - 32, 1), 0) = 129 FROM pg_stat_file('$trace')")
 	  or die 'the trace has no end';
 
 	open my $in, '<:raw', $path or die "$path: $!";
