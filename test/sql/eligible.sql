@@ -45,9 +45,13 @@ SELECT count(*) FROM cscan_scans;
 COMMIT;
 BEGIN;
 DECLARE c CURSOR FOR SELECT id FROM t;
-MOVE 40 FROM c;
+-- chunks come in any order: the row must be the one that came here before
+MOVE 38 FROM c;
+FETCH 1 FROM c \gset ahead_
+MOVE 1 FROM c;
 SELECT count(*) FROM cscan_scans;
-FETCH BACKWARD 1 FROM c;
+FETCH BACKWARD 1 FROM c \gset back_
+SELECT :ahead_id = :back_id AS the_same;
 ROLLBACK;
 
 -- CURRENT OF, of a cursor that is a CScan
