@@ -195,6 +195,13 @@ blocks_left(CScanFrames *f)
 	return true;
 }
 
+/* The first run of which something is still to be asked for. */
+static int
+unasked_run(const CScanFrames *f)
+{
+	return f->next < f->run.end ? f->next_run - 1 : f->next_run;
+}
+
 #if CSCAN_HAVE_VECTORED_IO
 
 /* Start to read the next blocks that are not there yet. */
@@ -292,7 +299,7 @@ unread_run(const CScanFrames *f)
 {
 	if (f->nfinished < f->nstarted)
 		return f->reads[f->nfinished % f->steps_ahead].run;
-	return f->next < f->run.end ? f->next_run - 1 : f->next_run;
+	return unasked_run(f);
 }
 
 static void
@@ -356,7 +363,7 @@ reads_left(CScanFrames *f)
 static int
 unread_run(const CScanFrames *f)
 {
-	return f->next < f->run.end ? f->next_run - 1 : f->next_run;
+	return unasked_run(f);
 }
 
 /* Read some blocks. */

@@ -122,10 +122,11 @@ note_lost(const CScanAction *act, uint32 used)
 }
 
 /*
- * A load of this slot has ended, or brought these columns.  Find the blocked scans
- * that can use it, and return how many there are.  Call with the lock held.  The caller wakes them
- * after it has released the lock: a woken process may take the CPU at once,
- * and must not take it from the process that holds the lock.
+ * A load of this slot has ended, or brought these columns.  Find the blocked
+ * scans that can use it, and return how many there are.  Call with the lock
+ * held.  The caller wakes them after it has released the lock: a woken process
+ * may take the CPU at once, and must not take it from the process that holds
+ * the lock.
  */
 static int
 find_scans_to_wake(int slot, bool ended, uint64 columns)
@@ -136,10 +137,12 @@ find_scans_to_wake(int slot, bool ended, uint64 columns)
 	for (int i = cscan_pool_scan_of(&cscan_pool, s->space, 0); i != CSCAN_NONE;
 		 i = cscan_pool_scan_of(&cscan_pool, s->space, i + 1))
 	{
+		const CScanScan *scan = &cscan_pool.scans[i];
+
 		cscan_scans[i].loads += ended;
-		if (cscan_pool.scans[i].blocked && (cscan_pool.scans[i].columns & columns) != 0 && cscan_pool_can_use(&cscan_pool, slot, i))
+		if (scan->blocked && (scan->columns & columns) != 0 && cscan_pool_can_use(&cscan_pool, slot, i))
 		{
-			cscan_shared->stats[cscan_pool.scans[i].policy].wakeups++;
+			cscan_shared->stats[scan->policy].wakeups++;
 			to_wake[n++] = i;
 		}
 	}

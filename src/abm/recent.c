@@ -204,7 +204,8 @@ cscan_recent_look(void)
 	for (uint32 i = 0; i < nchunks; i++)
 	{
 		RelFileLocator locator = cscan_tables[cscan_pool.space_of[chunks[i]]].locator;
-		bool		there = !cscan_space_is_columnar(&spaces[i]) && most_is_there(locator, cscan_space_place(&spaces[i], chunks[i]));
+		bool		there = !cscan_space_is_columnar(&spaces[i]) &&
+			most_is_there(locator, cscan_space_place(&spaces[i], chunks[i]));
 
 		if (cached[i] && !there)
 			there = questions-- <= 0 || is_there(locator, &spaces[i], chunks[i]);

@@ -126,7 +126,8 @@ cscan_columnar_keep(const CScanPool *pool, uint32_t chunk)
 }
 
 /* ------------------------------------------------------------------
- * Counts of the chunks, or slots, of one word
+ * Counts of the chunks, or slots, of one word: a tally (sets.h) by value, as a
+ * decision adds to it for each scan and each word
  * ------------------------------------------------------------------ */
 
 typedef struct WordTally

@@ -189,7 +189,7 @@ cscan_interest_has_ranges(const CScanPool *pool, int scan, int space)
 }
 
 /*
- * Get the next range that a scan wants of a chunk, as blocks of the chunk.
+ * Get the next range that a scan wants of a table's chunk, as its blocks.
  * *next is 0 at first.  False if none is left.
  */
 static bool
@@ -199,22 +199,8 @@ next_within(const CScanPool *pool, int scan, uint32_t chunk, uint32_t *next, CSc
 	const CScanSpace *p = &pool->spaces[space];
 	const CScanSpaceRange *ranges = cscan_ranges(pool, scan);
 	uint32_t	nranges = pool->scans[scan].nranges;
-	uint32_t	r;
+	uint32_t	r = *next > 0 ? *next - 1 : first_range(pool, scan, space, cscan_space_first_block(p, chunk));
 
-	if (cscan_space_is_columnar(p))
-	{
-		uint64_t	left = cscan_columns(pool, scan, p) & UINT64_MAX << *next;
-
-		if (left == 0)
-			return false;
-		r = (uint32_t) __builtin_ctzll(left);
-		*next = r + 1;
-		within->first = p->columns.begin[r];
-		within->end = p->columns.begin[r + 1];
-		return true;
-	}
-
-	r = *next > 0 ? *next - 1 : first_range(pool, scan, space, cscan_space_first_block(p, chunk));
 	if (r < nranges && ranges[r].space == space)
 	{
 		*next = r + 2;

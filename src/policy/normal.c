@@ -98,9 +98,11 @@ overlap(const CScanPool *pool, int a, int b)
 			uint32_t	last = w * 64 + 63 - (uint32_t) __builtin_clzll(both);
 			const CScanSpace *space = cscan_pool_space_of(pool, chunk);
 			uint64_t	together = pool->space_of[last] == pool->space_of[chunk] ? both : both & -both;
+			uint64_t	columns = x->overlap & y->overlap & cscan_layout_all(&space->columns);
+			uint32_t	cost = cscan_space_is_columnar(space) ?
+				cscan_layout_cost(&space->columns, columns) : space->chunk_blocks;
 
-			blocks += (uint64_t) __builtin_popcountll(together) * (!cscan_space_is_columnar(space) ? space->chunk_blocks :
-				cscan_layout_cost(&space->columns, x->overlap & y->overlap & cscan_layout_all(&space->columns)));
+			blocks += (uint64_t) __builtin_popcountll(together) * cost;
 			both &= ~together;
 		}
 	}

@@ -605,8 +605,8 @@ extern uint32_t cscan_pool_cost_for(const CScanPool *pool, int scan, uint32_t ch
 extern CScanPieces cscan_pool_pieces_wanted(const CScanPool *pool, uint32_t chunk);
 
 /*
- * Get at most max of the blocks that a scan wants of a chunk, evenly spread.
- * Returns how many.
+ * Get at most max of the blocks that a scan wants of a table's chunk, evenly
+ * spread.  Returns how many.
  */
 extern uint32_t cscan_pool_sample(const CScanPool *pool, int scan, uint32_t chunk,
 								  uint32_t *blocks, uint32_t max);

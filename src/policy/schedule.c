@@ -7,8 +7,10 @@
  * scan that only needs its next chunk soon comes after all that wait.  If
  * nothing can be done for the winner, the next proposal has its turn; in the
  * end, of each policy, the scan that waits longest (in order), and the one that
- * waits longest with nothing available.  The winner's policy picks the chunk.  If there is no room, first columns go that
- * no scan wants, of chunks that scans want.  Then the policy picks a victim:
+ * waits longest with nothing available.  The winner's policy picks the chunk.
+ *
+ * If there is no room, first columns go that no scan wants, of chunks that scans
+ * want.  Then the policy picks a victim:
  *
  *	 1. a slot that no policy protects;
  *	 2. a slot that only other policies protect (relevance and demand protect

@@ -42,8 +42,8 @@ extern void cscan_trace_save(const CScanPool *pool, CScanTracePut put, void *arg
 /*
  * Restore a state, one record at a time, into a pool that was just made empty.
  * *scan and *space are those whose ranges come next, or *space alone that
- * whose layout does; *space is CSCAN_NONE at first.  Returns NULL, or what is wrong with the record.  Nothing out of
- * bounds is touched.
+ * whose layout does; *space is CSCAN_NONE at first.  Returns NULL, or what is
+ * wrong with the record.  Nothing out of bounds is touched.
  */
 extern const char *cscan_trace_restore(CScanPool *pool, const CScanTraceRecord *r,
 									   int *scan, int *space);

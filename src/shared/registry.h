@@ -115,9 +115,9 @@ extern CScanTicket cscan_registry_ticket(const CScanRegistration *reg);
 
 /*
  * Join another process's scan, with this process's idea of what it wants of row
- * groups, if it does.  NULL if there is no room, or if its owner has left.  A process
- * that could not join still takes chunks, as long as there are any, and reads
- * them itself.
+ * groups, if it does.  NULL if there is no room, or if its owner has left.  A
+ * process that could not join still takes chunks, as long as there are any, and
+ * reads them itself.
  */
 extern CScanRegistration *cscan_registry_join(const CScanTicket *ticket, const CScanGroupTarget *groups);
 extern bool cscan_registry_take(const CScanTicket *ticket, CScanPortion *portion);

@@ -38,30 +38,26 @@ columnar_pool(uint32_t nchunks, uint32_t budget)
 	return pool;
 }
 
-/* A scan of some columns of chunks first..last of a space of 20. */
+/*
+ * A scan of some columns of chunks first..last of a space of 20.  "Common" are
+ * those that every scan wants.
+ */
 static int
-scan_columns(CScanPool *pool, CScanPolicyId policy, uint64_t columns, uint32_t first, uint32_t last)
+scan_common(CScanPool *pool, CScanPolicyId policy, uint64_t columns, uint64_t common, uint32_t first, uint32_t last)
 {
 	int			scan = cscan_pool_register(pool, policy, 0);
-	CScanRange	range = {first * CHUNK, (last + 1) * CHUNK};
-
-	cscan_pool_announce(pool, scan, 0, 20 * CHUNK, &range, 1);
-	cscan_pool_set_columns(pool, scan, columns, 0);
-	cscan_pool_start(pool, scan, 0);
-	return scan;
-}
-
-/* A scan under relevance; "common" are columns that every scan wants. */
-static int
-scan_common(CScanPool *pool, uint64_t columns, uint64_t common, uint32_t first, uint32_t last)
-{
-	int			scan = cscan_pool_register(pool, R, 0);
 	CScanRange	range = {first * CHUNK, (last + 1) * CHUNK};
 
 	cscan_pool_announce(pool, scan, 0, 20 * CHUNK, &range, 1);
 	cscan_pool_set_columns(pool, scan, columns, common);
 	cscan_pool_start(pool, scan, 0);
 	return scan;
+}
+
+static int
+scan_columns(CScanPool *pool, CScanPolicyId policy, uint64_t columns, uint32_t first, uint32_t last)
+{
+	return scan_common(pool, policy, columns, 0, first, last);
 }
 
 /* Puts these columns of a chunk into a free slot. */
@@ -238,8 +234,8 @@ test_trim(void)
 
 	/* A column that every scan wants is no reason to stay. */
 	pool = columnar_pool(20, 22);
-	cscan_pool_unregister(pool, scan_common(pool, A | C, A, 0, 9));
-	scan_common(pool, A | D, A, 0, 9);
+	cscan_pool_unregister(pool, scan_common(pool, R, A | C, A, 0, 9));
+	scan_common(pool, R, A | D, A, 0, 9);
 	columns_put(pool, 0, A | C, 0);
 	for (uint32_t c = 1; c < 4; c++)
 		columns_put(pool, c, A | D, c);
@@ -254,10 +250,10 @@ test_common(void)
 {
 	CScanPool  *pool = columnar_pool(20, 400);
 	uint32_t	chunk;
-	int			b = scan_common(pool, A | B, A, 0, 9);
-	int			c = scan_common(pool, A | C, A, 0, 9);
-	int			rows = scan_common(pool, A, A, 0, 9);
-	int			more = scan_common(pool, A, A, 0, 9);
+	int			b = scan_common(pool, R, A | B, A, 0, 9);
+	int			c = scan_common(pool, R, A | C, A, 0, 9);
+	int			rows = scan_common(pool, R, A, A, 0, 9);
+	int			more = scan_common(pool, R, A, A, 0, 9);
 
 	ok(!cscan_columnar_overlap(pool, b, c), "scans do not overlap by a column that all want");
 	ok(!cscan_columnar_overlap(pool, b, rows), "nor with one that wants no other");

@@ -1,7 +1,7 @@
 # doc/reference.md against a running server: settings with their types, units,
 # defaults, ranges and contexts; columns of the views; functions and who may call
 # them; EXPLAIN keys and wait events, which are looked up in the sources.  Neither
-# has one that the other has not.
+# has one that the other has not.  Also the shared memory that the pages promise.
 
 use strict;
 use warnings;
@@ -143,6 +143,35 @@ is(join(', ', sort map { $_->[0] } rows_in(section('## EXPLAIN'))),
 	join(', ', sort keys %keys), 'the EXPLAIN keys');
 is(join(', ', sort map { $_->[0] } rows_in(section('## Wait events'))),
 	join(', ', sort($sources =~ /cscan_wait_event\("(\w+)"\)/g)), 'the wait events');
+
+### What it takes: doc/tuning.md and the README
+
+my ($buffers, undef, $taken) = slurp_file('doc/tuning.md') =~ /^(\| 128 MB .*)\n(.*)\n(.*)$/m;
+my @buffers = $buffers =~ /(\d+) GB/g;
+my ($with_128, @taken) = $taken =~ /(\d+) MB/g;
+my ($least, $with_64) = slurp_file('README.md') =~ /(\d+) MB of shared memory, (\d+) MB with 64 GB/;
+my $defaults = PostgreSQL::Test::Cluster->new('defaults');
+my %taken = ('128MB' => $with_128, map { ("$buffers[$_]GB" => $taken[$_]) } 0 .. $#buffers);
+
+sub shared_memory
+{
+	my ($shared_buffers, $libraries) = @_;
+	my ($out) = run_command([ 'postgres', '-D', $defaults->data_dir, '-c', "shared_buffers=$shared_buffers",
+		'-c', "shared_preload_libraries=$libraries", '-c', 'huge_pages=off', '-C', 'shared_memory_size' ]);
+
+	return $out;
+}
+
+$defaults->init;
+is("$least $with_64", "$taken{'128MB'} $taken{'64GB'}", "the README's shared memory is that of doc/tuning.md");
+foreach my $shared_buffers (sort keys %taken)
+{
+	# PostgreSQL rounds both up.
+	my $is = shared_memory($shared_buffers, 'cscan') - shared_memory($shared_buffers, '');
+
+	ok(abs($is - $taken{$shared_buffers}) <= 1, "shared memory with $shared_buffers")
+		or diag("$is MB, not $taken{$shared_buffers} MB");
+}
 
 $node->stop;
 done_testing();
