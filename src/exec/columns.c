@@ -268,7 +268,7 @@ next_rows(CScanState *node)
 		cscan_heap_page_release(node);
 		if (node->next_block < node->end_block)
 			begin_group(node);
-		else if (!cscan_chunks_next(node))
+		else if (!(node->by_family ? cscan_family_next(node) : cscan_chunks_next(node)))
 		{
 			/* Many such scans may follow each other in a query. */
 			cscan_columns_reset(node);
@@ -291,7 +291,8 @@ cscan_columns_next_row(CScanState *node)
 			return take_tuple(node);
 		if (node->finished || !next_rows(node))
 		{
-			node->finished = true;
+			/* A member of a family may have another turn. */
+			node->finished = !node->by_family;
 			return ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
 		}
 	}

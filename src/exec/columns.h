@@ -26,6 +26,7 @@ struct CScanColumns
 	/* What of the groups is announced, and what is left to this scan */
 	CScanGroupTarget wanted;
 	uint8	   *plans;			/* for each group, until that is settled */
+	CScanTarget found;			/* what is to be announced, meanwhile */
 	uint32	   *own;			/* groups that are not announced, or have no
 								 * registration; with workers in shared memory */
 	uint32		nown;

@@ -73,6 +73,8 @@ struct CScanFamily
 	bool		rescanned;		/* this is not the first pass */
 	CScanState **by_relid;		/* announced members, by table */
 	int			nannounced;
+	int			next_own;		/* announced member that may have row groups
+								 * of its own left */
 	CScanState *next;			/* member of the next turn, if known */
 	int			other;			/* PostgreSQL's choice, put off until the
 								 * turns end; -1: none */
@@ -94,11 +96,19 @@ is_cscan(const PlanState *ps)
  * Beginning
  * ------------------------------------------------------------------ */
 
+/* The table, or index of columns, that a member announces. */
+static Oid
+announced_relid(const CScanState *member)
+{
+	return member->kind == CSCAN_COLUMNS ? cscan_groups_index(member) :
+		RelationGetRelid(member->css.ss.ss_currentRelation);
+}
+
 static int
 compare_relids(const void *a, const void *b)
 {
-	Oid			x = RelationGetRelid((*(CScanState *const *) a)->css.ss.ss_currentRelation);
-	Oid			y = RelationGetRelid((*(CScanState *const *) b)->css.ss.ss_currentRelation);
+	Oid			x = announced_relid(*(CScanState *const *) a);
+	Oid			y = announced_relid(*(CScanState *const *) b);
 
 	return x < y ? -1 : x > y;
 }
@@ -113,7 +123,7 @@ find_member(const CScanFamily *family, Oid relid)
 	{
 		int			middle = (low + high) / 2;
 		CScanState *member = family->by_relid[middle];
-		Oid			here = RelationGetRelid(member->css.ss.ss_currentRelation);
+		Oid			here = announced_relid(member);
 
 		if (here == relid)
 			return member;
@@ -149,7 +159,8 @@ find_members(CScanFamily *family, const Bitmapset *valid)
 
 /*
  * Find what each member is to read.  Drop members that read almost nothing, and
- * those that the ABM cannot lock.
+ * those that the ABM cannot lock.  Of members that read columns, drop those that
+ * announce no row group, or want columns of other numbers.
  *
  * All bitmaps exist at the same time, where PostgreSQL's own scans would have
  * one after the other.  So the pages of all members together get the memory of
@@ -177,7 +188,11 @@ find_targets(CScanFamily *family)
 			blocks += member->ranges[r].end - member->ranges[r].first;
 		if (blocks <= (cscan_debug_small_scans ? 0 : CSCAN_SMALL_MEMBER) || !cscan_blocks_lockable(member))
 			continue;
-		targets[n] = cscan_blocks_target(member);
+		if (member->kind != CSCAN_COLUMNS)
+			targets[n] = cscan_blocks_target(member);
+		else if ((n > 0 && !cscan_groups_alike(member, family->by_relid[0])) ||
+				 !cscan_groups_find(member, &targets[n]))
+			continue;
 		family->by_relid[n++] = member;
 	}
 	family->nannounced = n;
@@ -217,6 +232,14 @@ forget_own(CScanFamily *family, CScanState *member)
 	member->plain = member->finished = member->alone = false;
 }
 
+static bool
+is_in_memory(void *arg, Oid relid, uint32 group)
+{
+	const CScanState *member = find_member(arg, relid);
+
+	return member != NULL && cscan_groups_in_memory(member, group);
+}
+
 /*
  * Let the family's registration hand out the members' chunks, or stop that.
  * Members that were on their own then keep their registrations.
@@ -235,9 +258,12 @@ set_by_family(CScanFamily *family, bool by_family)
 		}
 		else if (member->by_family)
 			member->reg = NULL;
+		if (member->kind == CSCAN_COLUMNS)
+			cscan_groups_answer(member, by_family ? is_in_memory : NULL, family);
 		member->by_family = by_family;
 		member->begun = by_family;
 	}
+	family->next_own = 0;
 }
 
 /*
@@ -269,12 +295,18 @@ begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 											  family->by_relid[0]->policy, joinable);
 	for (int i = 0; i < family->nannounced && family->reg; i++)
 		family->by_relid[i]->counts.chunks += targets[i].nchunks;
+	if (family->reg)
+	{
+		family->active = family->turns = true;
+		family->helping = false;
+		set_by_family(family, true);
+	}
+	for (int i = 0; i < family->nannounced && family->reg; i++)
+	{
+		if (family->by_relid[i]->kind == CSCAN_COLUMNS)
+			cscan_groups_settle(family->by_relid[i], &targets[i]);
+	}
 	pfree(targets);
-	if (family->reg == NULL)
-		return;
-	family->active = family->turns = true;
-	family->helping = false;
-	set_by_family(family, true);
 }
 
 /* Has the leader begun this family below a Gather? */
@@ -418,7 +450,7 @@ begin_shared(CScanFamily *family)
 		CScanState *member = family->by_relid[i];
 
 		if (!bms_is_member(member->child, family->append->as_valid_subplans))
-			cscan_registry_take_back(family->reg, RelationGetRelid(member->css.ss.ss_currentRelation));
+			cscan_registry_take_back(family->reg, announced_relid(member));
 	}
 }
 
@@ -448,7 +480,10 @@ register_rest(CScanFamily *family)
 		if (member->nranges == 0)
 			continue;
 		rest[n] = member;
-		targets[n++] = cscan_blocks_target(member);
+		if (member->kind == CSCAN_COLUMNS)
+			cscan_groups_target(member, &targets[n++]);
+		else
+			targets[n++] = cscan_blocks_target(member);
 	}
 	if (n > 0 && cscan_blocks_may_register(rest[0]))
 		family->reg = cscan_registry_register(family->relid, targets, n,
@@ -508,6 +543,26 @@ help_others(CScanFamily *family)
 }
 
 /*
+ * All that was announced has been handed out.  Row groups that were not follow,
+ * member by member; returns whose the next one is, or NULL.
+ */
+static CScanState *
+take_own(CScanFamily *family)
+{
+	for (; family->next_own < family->nannounced; family->next_own++)
+	{
+		CScanState *member = family->by_relid[family->next_own];
+		CScanPortion portion;
+
+		if (member->kind != CSCAN_COLUMNS || !cscan_groups_take_own(member, &portion))
+			continue;
+		cscan_chunks_set(member, &portion, CSCAN_SELF_READ);
+		return member;
+	}
+	return NULL;
+}
+
+/*
  * Get the next chunk and hand it to its member.  Returns that member, or NULL
  * if no chunk is left.
  */
@@ -556,13 +611,15 @@ next_turn(CScanFamily *family)
 		/* The table was announced before it was pruned. */
 		if (!bms_is_member(member->child, family->append->as_valid_subplans))
 			continue;
+		if (member->kind == CSCAN_COLUMNS)
+			cscan_groups_locate(member, &portion);
 		cscan_chunks_set(member, &portion, how);
 		member->counts.waited += waited;
 		if (member->parallel)
 			cscan_parallel_count(member);
 		return member;
 	}
-	return NULL;
+	return take_own(family);
 }
 
 /* A member has read its chunk.  Is the next one its own? */
@@ -642,7 +699,7 @@ choose_next(AppendState *append)
 	{
 		CScanState *member = family->next;
 
-		if (member == NULL && family->active)
+		if (member == NULL)
 			member = next_turn(family);
 		family->next = NULL;
 		if (member != NULL)
@@ -736,7 +793,8 @@ make_family(AppendState *append)
 			continue;
 		if (first == NULL)
 			first = member;
-		if (member->css.ss.ps.plan->parallel_aware != first->css.ss.ps.plan->parallel_aware)
+		if (member->css.ss.ps.plan->parallel_aware != first->css.ss.ps.plan->parallel_aware ||
+			(member->kind == CSCAN_COLUMNS) != (first->kind == CSCAN_COLUMNS))
 			continue;
 		members[i] = member;
 		member->child = i;

@@ -5,6 +5,7 @@
  *		which it need not read at all.
  *
  *		init			what the plan wants of each group
+ *		answer			who says what is in memory
  *		prepare			what the conditions are compared with in a pass
  *		find			divide the groups of a pass
  *		settle			whether the announced ones are registered
@@ -101,10 +102,10 @@ cscan_groups_prepare(CScanState *node)
 }
 
 /* Are all pages of a group's runs that the scan needs in shared buffers, as far as their ends show? */
-static bool
-is_in_memory(void *arg, uint32 number)
+bool
+cscan_groups_in_memory(const CScanState *node, uint32 number)
 {
-	const CScanColumns *c = arg;
+	const CScanColumns *c = node->columns;
 	RelFileLocator locator = cscan_relation_locator(c->index);
 	CScanGroup	group;
 	bool		there = cscan_store_read_group(c->index, number, &group);
@@ -122,6 +123,21 @@ is_in_memory(void *arg, uint32 number)
 	return there;
 }
 
+static bool
+is_in_memory(void *arg, Oid relid, uint32 group)
+{
+	(void) relid;
+	return cscan_groups_in_memory(arg, group);
+}
+
+/* Whoever registers the scan answers that, by default the scan. */
+void
+cscan_groups_answer(CScanState *node, bool (*in_memory) (void *arg, Oid relid, uint32 group), void *arg)
+{
+	node->columns->wanted.in_memory = in_memory ? in_memory : is_in_memory;
+	node->columns->wanted.arg = in_memory ? arg : node;
+}
+
 void
 cscan_groups_init(CScanState *node)
 {
@@ -132,8 +148,7 @@ cscan_groups_init(CScanState *node)
 	c->wanted.columns = c->wanted.common = UINT64CONST(1) << rows_of_blocks;
 	for (int i = 0; i < c->ncolumns; i++)
 		c->wanted.columns |= UINT64CONST(1) << c->columns[i];
-	c->wanted.in_memory = is_in_memory;
-	c->wanted.arg = c;
+	cscan_groups_answer(node, NULL, NULL);
 }
 
 /* What is to be read will be found anew. */
@@ -150,6 +165,20 @@ const CScanGroupTarget *
 cscan_groups_wanted(const CScanState *node)
 {
 	return &node->columns->wanted;
+}
+
+Oid
+cscan_groups_index(const CScanState *node)
+{
+	return RelationGetRelid(node->columns->index);
+}
+
+/* Do two scans want the same columns, by number, of their indexes? */
+bool
+cscan_groups_alike(const CScanState *a, const CScanState *b)
+{
+	return a->columns->wanted.columns == b->columns->wanted.columns &&
+		a->columns->wanted.common == b->columns->wanted.common;
 }
 
 /* Has this transaction the index for itself, as one that it has made? */
@@ -252,10 +281,18 @@ cscan_groups_find(CScanState *node, CScanTarget *target)
 {
 	CScanColumns *c = node->columns;
 	uint32		ngroups = cscan_space_chunks_for(node->group_blocks, node->nblocks);
-	CScanRange *ranges = MemoryContextAllocHuge(node->context, (ngroups / 2 + 1) * sizeof(CScanRange));
+	CScanRange *ranges;
 	uint32		nranges = 0;
 
+	/* A family has found them, and then not registered the scan. */
+	if (c->plans)
+	{
+		*target = c->found;
+		return target->nranges > 0;
+	}
+
 	cscan_groups_prepare(node);
+	ranges = MemoryContextAllocHuge(node->context, (ngroups / 2 + 1) * sizeof(CScanRange));
 	c->plans = MemoryContextAllocHuge(node->context, ngroups + 1);
 	for (uint32 g = 0; g < ngroups; g++)
 	{
@@ -272,9 +309,10 @@ cscan_groups_find(CScanState *node, CScanTarget *target)
 	}
 	cscan_reader_reset(c->reader);
 	begin_target(node, target, ranges, nranges);
+	c->found = *target;
 	if (nranges == 0)
 		return false;
-	if (node->reg == NULL)
+	if (node->reg == NULL || node->by_family)
 		cscan_store_layout(c->index, ranges, nranges, &c->wanted.layout);
 	return true;
 }

@@ -234,15 +234,18 @@ can_be_parallel(const CustomScan *cscan)
 /*
  * Mark the CScans below an Append as a possible family (exec/family.c).  If
  * the order of its children counts, none of them is a CScan.  Partitions that
- * come in order, one behind the other, are each sorted.  In INTERSECT and
- * EXCEPT, which up to 17 read one side before the other, each side is a
+ * come in order, one behind the other, are each sorted.  Those that read columns
+ * are no family with those that read tables: the more numerous ones are.  A parallel
+ * scan of columns is in none.  In INTERSECT and EXCEPT, which up to 17 read one side before the other, each side is a
  * SubqueryScan.
  */
 static void
 mark_family(Append *append, const CScanRewrite *ctx)
 {
 	List	   *rtable = ctx->families.stmt->rtable;
-	List	   *members = NIL;
+	List	   *of_tables = NIL;
+	List	   *of_columns = NIL;
+	List	   *members;
 	ListCell   *lc;
 	Oid			relid;
 
@@ -251,12 +254,16 @@ mark_family(Append *append, const CScanRewrite *ctx)
 		CustomScan *child = lfirst(lc);
 
 		if (!cscan_planner_is_cscan(&child->scan.plan) ||
-			list_nth_int(child->custom_private, CSCAN_PRIVATE_KIND) == CSCAN_COLUMNS ||
 			(append->plan.parallel_aware && !can_be_parallel(child)))
 			continue;
-		child->scan.plan.parallel_aware |= append->plan.parallel_aware;
-		members = lappend(members, child);
+		if (list_nth_int(child->custom_private, CSCAN_PRIVATE_KIND) != CSCAN_COLUMNS)
+			of_tables = lappend(of_tables, child);
+		else if (!child->scan.plan.parallel_aware)
+			of_columns = lappend(of_columns, child);
 	}
+	members = list_length(of_columns) > list_length(of_tables) ? of_columns : of_tables;
+	foreach(lc, of_tables)
+		((Plan *) lfirst(lc))->parallel_aware |= append->plan.parallel_aware;
 	if (list_length(members) < 2)
 		return;
 

@@ -120,6 +120,7 @@ change_reach(void)
 typedef struct CScanSample
 {
 	RelFileLocator locator;
+	Oid			relid;
 	uint32		group;			/* of an index of columns; all else is for
 								 * tables */
 	uint32		nblocks;
@@ -130,7 +131,7 @@ static bool
 is_in_memory(const CScanRegistration *reg, const CScanSample *sample)
 {
 	if (reg->groups)
-		return reg->groups->in_memory(reg->groups->arg, sample->group);
+		return reg->groups->in_memory(reg->groups->arg, sample->relid, sample->group);
 	for (uint32 i = 0; i < sample->nblocks; i++)
 	{
 		if (!cscan_in_buffers(sample->locator, sample->blocks[i]))
@@ -166,6 +167,7 @@ take_resident(CScanRegistration *reg, uint64 *now, uint32 *chunk)
 	for (uint32 i = 0; i < n; i++)
 	{
 		samples[i].locator = cscan_tables[cscan_pool.space_of[candidates[i]]].locator;
+		samples[i].relid = cscan_tables[cscan_pool.space_of[candidates[i]]].relid;
 		samples[i].group = candidates[i] - cscan_pool_space_of(&cscan_pool, candidates[i])->first_chunk;
 		samples[i].nblocks = reg->groups ? 0 :
 			cscan_pool_sample(&cscan_pool, scan, candidates[i], samples[i].blocks, RESIDENT_SAMPLE);

@@ -56,7 +56,7 @@ static bool
 is_in_memory(const CScanTarget *target, uint32 number)
 {
 	if (target->groups)
-		return target->groups->in_memory(target->groups->arg, number);
+		return target->groups->in_memory(target->groups->arg, RelationGetRelid(target->rel), number);
 	return cscan_in_buffers(cscan_relation_locator(target->rel), number);
 }
 

@@ -36,8 +36,10 @@ typedef struct CScanGroupTarget
 	CScanLayout layout;			/* for an index that has none yet */
 	uint64		columns;		/* a set, see layout.h */
 	uint64		common;			/* of these, those that every scan wants */
-	bool		(*in_memory) (void *arg, uint32 group); /* are they all in
-														 * shared buffers? */
+	bool		(*in_memory) (void *arg, Oid relid, uint32 group);	/* are those of a row
+																	 * group of this index
+																	 * all in shared
+																	 * buffers? */
 	void	   *arg;
 } CScanGroupTarget;
 
@@ -86,6 +88,7 @@ typedef enum CScanDelivery
 
 /*
  * Register a scan of these tables, all or none, no two of which are the same.
+ * All are tables, or all are indexes, of which the same columns are wanted.
  * The views call all of it relid.  Other processes may join a "joinable" scan,
  * which does not count until one of them asks for a chunk.  Returns NULL if
  * that is not possible or of no use: then the scan reads for itself.
