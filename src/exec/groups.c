@@ -312,7 +312,7 @@ cscan_groups_find(CScanState *node, CScanTarget *target)
 	c->found = *target;
 	if (nranges == 0)
 		return false;
-	if (node->reg == NULL || node->by_family)
+	if (node->reg == NULL)
 		cscan_store_layout(c->index, ranges, nranges, &c->wanted.layout);
 	return true;
 }

@@ -383,6 +383,13 @@ cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets)
 	reg->nahead = reg->next_ahead = 0;
 	cscan_lock();
 	again = !cscan_registration_is_over(reg);
+
+	/* A scan stays one of its former spaces, which may not have these columns. */
+	if (again && targets[0].groups && cscan_pool.scans[scan].columns != targets[0].groups->columns)
+	{
+		cscan_unlock();
+		return false;
+	}
 	if (again)
 	{
 		if (cscan_pool.scans[scan].started)
@@ -399,6 +406,7 @@ cscan_registry_again(CScanRegistration *reg, CScanTarget *targets, int ntargets)
 		cscan_unlock();
 		return false;
 	}
+	reg->groups = targets[0].groups;
 	begin_scan(scan, targets, ntargets, cscan_now());
 	if (cscan_scans[scan].joinable)
 		cscan_pool_set_stalled(&cscan_pool, scan, true);
