@@ -224,7 +224,7 @@ extern const CScanGroupTarget *cscan_groups_wanted(const CScanState *node);
 extern bool cscan_groups_in_memory(const CScanState *node, uint32 group);
 extern void cscan_groups_answer(CScanState *node, bool (*in_memory) (void *arg, Oid relid, uint32 group), void *arg);
 extern Oid	cscan_groups_index(const CScanState *node);
-extern bool cscan_groups_alike(const CScanState *a, const CScanState *b);
+extern int	cscan_groups_find_all(CScanState **members, int n, CScanTarget *targets);
 extern dsa_pointer cscan_groups_share(CScanState *node, dsa_area *area, uint32 *nown, pg_atomic_uint32 *next);
 extern void cscan_groups_learn(CScanState *node, uint32 *own, uint32 nown, pg_atomic_uint32 *next);
 

@@ -159,8 +159,8 @@ find_members(CScanFamily *family, const Bitmapset *valid)
 
 /*
  * Find what each member is to read.  Drop members that read almost nothing, and
- * those that the ABM cannot lock.  Of members that read columns, drop those that
- * announce no row group, or want columns of other numbers.
+ * those that the ABM cannot lock.  Of members that read columns, drop those too
+ * that cannot be announced with most others.
  *
  * All bitmaps exist at the same time, where PostgreSQL's own scans would have
  * one after the other.  So the pages of all members together get the memory of
@@ -190,12 +190,11 @@ find_targets(CScanFamily *family)
 			continue;
 		if (member->kind != CSCAN_COLUMNS)
 			targets[n] = cscan_blocks_target(member);
-		else if ((n > 0 && !cscan_groups_alike(member, family->by_relid[0])) ||
-				 !cscan_groups_find(member, &targets[n]))
-			continue;
 		family->by_relid[n++] = member;
 	}
 	family->nannounced = n;
+	if (n > 0 && family->by_relid[0]->kind == CSCAN_COLUMNS)
+		family->nannounced = cscan_groups_find_all(family->by_relid, n, targets);
 	return targets;
 }
 

@@ -7,7 +7,7 @@
  *		init			what the plan wants of each group
  *		answer			who says what is in memory
  *		prepare			what the conditions are compared with in a pass
- *		find			divide the groups of a pass
+ *		find, find_all	divide the groups of a pass, of one scan or of a family
  *		settle			whether the announced ones are registered
  *		locate			the blocks of a group that the registry hands out
  *		take_own		the next group of those that are left to the scan
@@ -173,14 +173,6 @@ cscan_groups_index(const CScanState *node)
 	return RelationGetRelid(node->columns->index);
 }
 
-/* Do two scans want the same columns, by number, of their indexes? */
-bool
-cscan_groups_alike(const CScanState *a, const CScanState *b)
-{
-	return a->columns->wanted.columns == b->columns->wanted.columns &&
-		a->columns->wanted.common == b->columns->wanted.common;
-}
-
 /* Has this transaction the index for itself, as one that it has made? */
 bool
 cscan_groups_locked_index(const CScanState *node)
@@ -315,6 +307,50 @@ cscan_groups_find(CScanState *node, CScanTarget *target)
 	if (node->reg == NULL)
 		cscan_store_layout(c->index, ranges, nranges, &c->wanted.layout);
 	return true;
+}
+
+/* Do two scans want the same columns, by number, of their indexes? */
+static bool
+alike(const CScanState *a, const CScanState *b)
+{
+	return a->columns->wanted.columns == b->columns->wanted.columns &&
+		a->columns->wanted.common == b->columns->wanted.common;
+}
+
+/*
+ * Find the groups of scans that are to be registered as one.  A registration has
+ * one set of columns.  If more than half of the blocks are read by scans with
+ * the same set, it is that one (Boyer and Moore's vote), or else any.  Moves
+ * those that can be announced together to the front, in their order, and
+ * returns how many there are.
+ */
+int
+cscan_groups_find_all(CScanState **members, int n, CScanTarget *targets)
+{
+	const CScanState *most = NULL;
+	uint64		lead = 0;
+	int			found = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint64		blocks = members[i]->nblocks;
+
+		if (most && alike(members[i], most))
+			lead += blocks;
+		else if (blocks <= lead)
+			lead -= blocks;
+		else
+		{
+			most = members[i];
+			lead = blocks - lead;
+		}
+	}
+	for (int i = 0; i < n; i++)
+	{
+		if (alike(members[i], most) && cscan_groups_find(members[i], &targets[found]))
+			members[found++] = members[i];
+	}
+	return found;
 }
 
 /*

@@ -35,7 +35,6 @@
 #include "cscan.h"
 #include "exec/exec.h"
 #include "planner/planner.h"
-#include "shared/sharing.h"
 
 /* Groups that are looked at, and blocks of each whose visibility is */
 #define SAMPLED_GROUPS	32
@@ -282,22 +281,18 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Relation heap, Relation index, c
 
 /* Set a path's costs; doc/cost.md explains them. */
 static void
-set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, Path *path)
+set_costs(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, Path *path)
 {
 	double		rows = rel->tuples * (extent->run_blocks + extent->heap_blocks) / Max(rel->pages, 1);
 	double		divisor = 1.0;
-	double		page_cost = cscan_page_cost;
 	Cost		random_cost;
 	Cost		seq_cost;
 	Cost		looking;
 	Cost		io;
 	Cost		cpu;
 
-	/* Scans of an index of columns go by its name. */
 	get_tablespace_page_costs(info->reltablespace, &random_cost, &seq_cost);
-	if (page_cost == CSCAN_AUTO)
-		page_cost = cscan_sharing_page_cost(MyDatabaseId, info->indexoid);
-	io = extent->run_pages * seq_cost * page_cost +
+	io = extent->run_pages * seq_cost * cscan_cost_page(root, rel, info->indexoid) +
 		extent->groups * random_cost;
 	looking = cost_of_looking(rel, extent->all_groups, seq_cost);
 
@@ -320,7 +315,7 @@ set_costs(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 }
 
 static Path *
-make_path(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, int workers)
+make_path(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, int workers)
 {
 	CustomPath *path = makeNode(CustomPath);
 
@@ -334,7 +329,7 @@ make_path(RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *ex
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_private = list_make1_int((int) info->indexoid);
 	path->methods = &column_path_methods;
-	set_costs(rel, info, extent, &path->path);
+	set_costs(root, rel, info, extent, &path->path);
 	return &path->path;
 }
 
@@ -399,9 +394,9 @@ cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 		table_close(heap, NoLock);
 		if (!any)
 			continue;
-		add_path(rel, make_path(rel, info, &extent, 0));
+		add_path(rel, make_path(root, rel, info, &extent, 0));
 		workers = compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather);
 		if (extent.parallel && workers > 0)
-			add_partial_path(rel, make_path(rel, info, &extent, workers));
+			add_partial_path(rel, make_path(root, rel, info, &extent, workers));
 	}
 }

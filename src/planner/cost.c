@@ -167,19 +167,21 @@ chunk_blocks(void)
 
 /*
  * What a page in a long run costs a CScan, as a share of seq_page_cost.  Scans
- * of partitions go by their parent's name, or by their own.
+ * go by the name of the table, or of the index whose columns they read, if that
+ * is valid; those of partitions by their own or, as a family, by their parent's.
  */
 double
-cscan_cost_page(PlannerInfo *root, RelOptInfo *rel)
+cscan_cost_page(PlannerInfo *root, RelOptInfo *rel, Oid index)
 {
 	Index		top = cscan_eligible_top_parent(root, rel->relid);
+	bool		columns = OidIsValid(index);
 	double		cost;
 
 	if (cscan_page_cost != CSCAN_AUTO)
 		return cscan_page_cost;
-	cost = cscan_sharing_page_cost(MyDatabaseId, planner_rt_fetch(rel->relid, root)->relid);
+	cost = cscan_sharing_page_cost(MyDatabaseId, columns ? index : planner_rt_fetch(rel->relid, root)->relid, columns);
 	if (top != rel->relid)
-		cost = Min(cost, cscan_sharing_page_cost(MyDatabaseId, planner_rt_fetch(top, root)->relid));
+		cost = Min(cost, cscan_sharing_page_cost(MyDatabaseId, planner_rt_fetch(top, root)->relid, columns));
 	return cost;
 }
 
@@ -266,7 +268,7 @@ cscan_cost_whole_discount(PlannerInfo *root, RelOptInfo *rel)
 	if (!will_announce(root, rel))
 		return 0;
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_cost);
-	return rel->pages * seq_cost * (1.0 - cscan_cost_page(root, rel));
+	return rel->pages * seq_cost * (1.0 - cscan_cost_page(root, rel, InvalidOid));
 }
 
 /*
@@ -284,7 +286,7 @@ cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel, TidRangePath *
 	if (pages <= chunk_blocks())
 		return 0;
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_cost);
-	return (pages - 1) * seq_cost * (1.0 - cscan_cost_page(root, rel));
+	return (pages - 1) * seq_cost * (1.0 - cscan_cost_page(root, rel, InvalidOid));
 }
 
 /*
@@ -301,7 +303,7 @@ cscan_cost_bitmap_least(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, Cost *
 
 	cost_bitmap_tree_node(bitmap, startup, &selectivity);
 	get_tablespace_page_costs(rel->reltablespace, &random_cost, &seq_cost);
-	page_cost = seq_cost * Min(1.0, cscan_cost_page(root, rel));
+	page_cost = seq_cost * Min(1.0, cscan_cost_page(root, rel, InvalidOid));
 	return *startup + Max(1.0, selectivity * rel->pages) * page_cost +
 		Max(0.0, random_cost - page_cost) + HAND_OVER * cpu_tuple_cost;
 }
@@ -335,7 +337,7 @@ cscan_cost_bitmap(PlannerInfo *root, RelOptInfo *rel, BitmapHeapPath *path)
 
 	/* At most one chunk: the scan reads it itself, block by block. */
 	if (extent.read > chunk_blocks())
-		page_cost *= cscan_cost_page(root, rel);
+		page_cost *= cscan_cost_page(root, rel, InvalidOid);
 	io = extent.read * page_cost + extent.runs * Max(0.0, random_cost - page_cost) +
 		Min(extent.read, ceil(extent.read / chunk_blocks()) + extent.runs) *
 		HAND_OVER * cpu_tuple_cost;

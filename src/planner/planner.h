@@ -50,7 +50,7 @@ extern void cscan_paths_init(void);
 extern void cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
 /* cost.c */
-extern double cscan_cost_page(PlannerInfo *root, RelOptInfo *rel);
+extern double cscan_cost_page(PlannerInfo *root, RelOptInfo *rel, Oid index);
 extern Cost cscan_cost_whole_discount(PlannerInfo *root, RelOptInfo *rel);
 extern Cost cscan_cost_tid_range_discount(PlannerInfo *root, RelOptInfo *rel,
 										  TidRangePath *path);

@@ -234,10 +234,12 @@ can_be_parallel(const CustomScan *cscan)
 /*
  * Mark the CScans below an Append as a possible family (exec/family.c).  If
  * the order of its children counts, none of them is a CScan.  Partitions that
- * come in order, one behind the other, are each sorted.  Those that read columns
- * are no family with those that read tables: the more numerous ones are.  A parallel
- * scan of columns is in none.  In INTERSECT and EXCEPT, which up to 17 read one side before the other, each side is a
+ * come in order, one behind the other, are each sorted.  In INTERSECT and
+ * EXCEPT, which up to 17 read one side before the other, each side is a
  * SubqueryScan.
+ *
+ * Those that read columns are no family with those that read tables: the ones
+ * that cost more in all are.  A parallel scan of columns is in none.
  */
 static void
 mark_family(Append *append, const CScanRewrite *ctx)
@@ -246,6 +248,7 @@ mark_family(Append *append, const CScanRewrite *ctx)
 	List	   *of_tables = NIL;
 	List	   *of_columns = NIL;
 	List	   *members;
+	Cost		cost = 0;
 	ListCell   *lc;
 	Oid			relid;
 
@@ -257,11 +260,17 @@ mark_family(Append *append, const CScanRewrite *ctx)
 			(append->plan.parallel_aware && !can_be_parallel(child)))
 			continue;
 		if (list_nth_int(child->custom_private, CSCAN_PRIVATE_KIND) != CSCAN_COLUMNS)
+		{
 			of_tables = lappend(of_tables, child);
+			cost -= child->scan.plan.total_cost;
+		}
 		else if (!child->scan.plan.parallel_aware)
+		{
 			of_columns = lappend(of_columns, child);
+			cost += child->scan.plan.total_cost;
+		}
 	}
-	members = list_length(of_columns) > list_length(of_tables) ? of_columns : of_tables;
+	members = cost > 0 ? of_columns : of_tables;
 	foreach(lc, of_tables)
 		((Plan *) lfirst(lc))->parallel_aware |= append->plan.parallel_aware;
 	if (list_length(members) < 2)

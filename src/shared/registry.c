@@ -83,7 +83,7 @@ remove_scan(int scan)
 	bool		release = false;
 	int			next;
 
-	cscan_sharing_end(cscan_scans[scan].dbid, cscan_scans[scan].relid,
+	cscan_sharing_end(cscan_scans[scan].dbid, cscan_scans[scan].relid, cscan_scans[scan].columns,
 					  cscan_scans[scan].chunks_got, cscan_scans[scan].chunks_read);
 	cscan_scans[scan].pid = 0;
 	cscan_scans[scan].serial = cscan_shared->next_serial++;
@@ -256,7 +256,7 @@ begin_scan(int scan, const CScanTarget *targets, int ntargets, uint64 now)
 
 /* Fill in whose scan it is. */
 static void
-introduce(int scan, Oid relid, bool joinable)
+introduce(int scan, Oid relid, bool columns, bool joinable)
 {
 	CScanSharedScan *s = &cscan_scans[scan];
 
@@ -265,6 +265,7 @@ introduce(int scan, Oid relid, bool joinable)
 	s->roleid = GetUserId();
 	s->dbid = MyDatabaseId;
 	s->relid = relid;
+	s->columns = columns;
 	s->serial = cscan_shared->next_serial++;
 	s->joinable = joinable;
 	s->announcing = true;
@@ -275,7 +276,7 @@ introduce(int scan, Oid relid, bool joinable)
 	s->last_progress = 0;
 	s->loads = 0;
 	pg_atomic_write_u32(&s->progress, 0);
-	cscan_sharing_begin(s->dbid, s->relid);
+	cscan_sharing_begin(s->dbid, s->relid, s->columns);
 }
 
 CScanRegistration *
@@ -305,7 +306,7 @@ cscan_registry_register(Oid relid, CScanTarget *targets, int ntargets,
 	}
 	if (scan != CSCAN_NONE)
 	{
-		introduce(scan, relid, joinable);
+		introduce(scan, relid, targets[0].groups != NULL, joinable);
 		if (!announce(scan, targets, ntargets))
 		{
 			cscan_shared->tables_changed |= remove_scan(scan);

@@ -99,6 +99,7 @@ typedef struct CScanSharedScan
 	uint32		chunks_total;	/* wanted at first */
 	uint32		chunk_cost;		/* blocks in the largest of its chunks */
 	uint32		tables;			/* number that it reads */
+	bool		columns;		/* it reads those of indexes, not tables */
 	bool		joinable;		/* other processes may read for it */
 	bool		announcing;		/* has not told yet all that it wants, but
 								 * keeps its place; under the lock */

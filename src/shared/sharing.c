@@ -40,6 +40,7 @@ typedef struct CScanSharing
 {
 	Oid			dbid;
 	Oid			relid;			/* InvalidOid: the entry is free */
+	bool		columns;		/* of its scans, those of columns */
 	uint32		running;		/* registered scans */
 	uint64		seen_at;		/* when a scan last went (us) */
 	double		chunks;			/* that scans got, as of then */
@@ -74,22 +75,22 @@ ways_of(Oid dbid, Oid relid)
 }
 
 static CScanSharing *
-find(Oid dbid, Oid relid)
+find(Oid dbid, Oid relid, bool columns)
 {
 	CScanSharing *way = ways_of(dbid, relid);
 
 	for (int i = 0; i < WAYS; i++, way++)
 	{
-		if (way->relid == relid && way->dbid == dbid)
+		if (way->relid == relid && way->dbid == dbid && way->columns == columns)
 			return way;
 	}
 	return NULL;
 }
 
 void
-cscan_sharing_begin(Oid dbid, Oid relid)
+cscan_sharing_begin(Oid dbid, Oid relid, bool columns)
 {
-	CScanSharing *entry = find(dbid, relid);
+	CScanSharing *entry = find(dbid, relid, columns);
 
 	if (entry == NULL)
 	{
@@ -106,6 +107,7 @@ cscan_sharing_begin(Oid dbid, Oid relid)
 		memset(entry, 0, sizeof(*entry));
 		entry->dbid = dbid;
 		entry->relid = relid;
+		entry->columns = columns;
 	}
 	entry->running++;
 }
@@ -118,9 +120,9 @@ weight(const CScanSharing *entry, uint64 now)
 }
 
 void
-cscan_sharing_end(Oid dbid, Oid relid, uint32 chunks, uint32 read)
+cscan_sharing_end(Oid dbid, Oid relid, bool columns, uint32 chunks, uint32 read)
 {
-	CScanSharing *entry = find(dbid, relid);
+	CScanSharing *entry = find(dbid, relid, columns);
 	uint64		now = cscan_now();
 	double		left;
 
@@ -136,14 +138,16 @@ cscan_sharing_end(Oid dbid, Oid relid, uint32 chunks, uint32 read)
 
 /* Active scans under that name, of which so many are registered. */
 static uint32
-count_active(Oid dbid, Oid relid, uint32 running)
+count_active(Oid dbid, Oid relid, bool columns, uint32 running)
 {
 	uint32		seen = 0;
 	uint32		active = 0;
 
 	for (int i = 0; i < cscan_max_scans && seen < running; i++)
 	{
-		if (cscan_scans[i].pid == 0 || cscan_scans[i].relid != relid || cscan_scans[i].dbid != dbid)
+		const CScanSharedScan *s = &cscan_scans[i];
+
+		if (s->pid == 0 || s->relid != relid || s->dbid != dbid || s->columns != columns)
 			continue;
 		seen++;
 		active += cscan_pool_active(&cscan_pool, i);
@@ -152,9 +156,9 @@ count_active(Oid dbid, Oid relid, uint32 running)
 }
 
 double
-cscan_sharing_page_cost(Oid dbid, Oid relid)
+cscan_sharing_page_cost(Oid dbid, Oid relid, bool columns)
 {
-	const CScanSharing *entry = find(dbid, relid);
+	const CScanSharing *entry = find(dbid, relid, columns);
 	uint32		running;
 	double		left;
 	double		cost;
@@ -166,7 +170,7 @@ cscan_sharing_page_cost(Oid dbid, Oid relid)
 	running = entry->running;
 	if (running > 0)
 	{
-		double		n = count_active(dbid, relid, running);
+		double		n = count_active(dbid, relid, columns, running);
 
 		cost = Min(cost, 1.0 - n / (2.0 * (n + 1.0)));
 	}

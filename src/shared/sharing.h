@@ -18,15 +18,16 @@
 #define CSCAN_LEAST_PAGE_COST	0.5
 
 /*
- * The table is what the query names: of partitions, the parent.  A scan that
- * goes tells how many chunks it has got in all, those in memory not counted,
+ * The table is what the query names: of partitions, the parent.  Scans of
+ * columns have a name of their own, the index or, of partitions, the parent
+ * again with "columns" set.  A scan that goes tells how many chunks it has got in all, those in memory not counted,
  * and how many of these were read for it alone.
  */
-extern void cscan_sharing_begin(Oid dbid, Oid relid);
-extern void cscan_sharing_end(Oid dbid, Oid relid, uint32 chunks, uint32 read);
+extern void cscan_sharing_begin(Oid dbid, Oid relid, bool columns);
+extern void cscan_sharing_end(Oid dbid, Oid relid, bool columns, uint32 chunks, uint32 read);
 
 /* From CSCAN_LEAST_PAGE_COST to 1.  Takes no lock. */
-extern double cscan_sharing_page_cost(Oid dbid, Oid relid);
+extern double cscan_sharing_page_cost(Oid dbid, Oid relid, bool columns);
 
 extern Size cscan_sharing_size(void);
 extern void cscan_sharing_attach(void *memory);

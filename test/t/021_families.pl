@@ -56,7 +56,9 @@ sub keep_place
 	die "there is no place for keeper $n\n";
 }
 
-my %kinds = (whole => ['', ''], bitmap => [ $only_bitmaps, ' AND k BETWEEN 0 AND 99' ]);
+my %kinds = (whole => ['', ''], bitmap => [ $only_bitmaps, ' AND k BETWEEN 0 AND 99' ], columns => [ 'SET cscan.columns = on', '' ]);
+set_conf($node, 'cscan.columns', 'off');
+sql($node, 'CREATE INDEX f_columns ON f USING cscan_columns (i, k) WITH (row_group_blocks = 64)');
 my $turn = 0;
 foreach my $policy (@policies)
 {
@@ -122,7 +124,8 @@ foreach my $kind (sort keys %kinds)
 	my @chunks = $plan =~ /CScan Chunks: (\d+)/g;
 	my @alone = $plan =~ /CScan Chunks Self-Read: (\d+)/g;
 	is(scalar(grep { $alone[$_] > $chunks[$_] } 0 .. $#chunks), 0, "$kind: no more of each than were announced") or diag($plan);
-	cmp_ok($chunks[-1], '>', 10, "$kind: and these were many");
+	cmp_ok($chunks[-1], '>', $kind eq 'columns' ? 5 : 10, "$kind: and these were many");
+	like($plan, qr/CScan Index: f_4/, "$kind: they are row groups") if $kind eq 'columns';
 	nothing_left($node, "$kind, explained", @tables);
 }
 
@@ -134,7 +137,7 @@ sql($node, q(CREATE FUNCTION chunks_of(name text) RETURNS int LANGUAGE plpgsql A
 	END $$));
 
 # The chunks are smaller by the time that there is another place: some of a new one may have been read.
-foreach my $kind (sort keys %kinds)
+foreach my $kind (sort grep { $_ ne 'columns' } keys %kinds)
 {
 	my ($prepare, $condition) = @{ $kinds{$kind} };
 	my $s = session($node, name => "$kind, other chunks", policy => 'normal');
@@ -156,6 +159,9 @@ foreach my $kind (sort keys %kinds)
 	set_conf($node, 'cscan.buffer_share', '0.5');
 	nothing_left($node, "$kind, other chunks", @tables);
 }
+
+sql($node, 'DROP INDEX f_columns');
+delete $kinds{columns};
 
 # Where no place is to be had from the beginning, nobody waits for one.
 {

@@ -80,6 +80,31 @@ is($counts->{'Row Groups'} - $counts->{'Row Groups Skipped'}, $counts->{Chunks},
 cmp_ok($counts->{'Row Groups Skipped'}, '>', 0, 'some groups have none');
 is(counts('SELECT count(*) FROM t WHERE k < 0')->{Chunks}, 0, 'nothing is announced where no row can be');
 
+### The price
+
+# While one is under way, the next one costs less, and what reads the tables themselves costs what it did.
+sub cost
+{
+	my ($columns) = @_;
+
+	return (sql($node, "SET cscan.page_cost = auto; SET cpu_tuple_cost = 0; SET cpu_operator_cost = 0; SET cscan.columns = $columns; EXPLAIN SELECT max(x) FROM t") =~ /cost=[\d.]+\.\.([\d.]+)/)[0];
+}
+forget();
+my $holder = session($node, name => 'who holds the key');
+my $slow = session($node, name => 'slow');
+my %alone = map { $_ => cost($_) } qw(on off);
+
+$holder->query('SELECT pg_advisory_lock(2)');
+$slow->send('SET max_parallel_workers_per_gather = 0; ' . ambling_query('t', 97, 2, 0.02));
+ok(poll($node, 'SELECT count(*) FROM cscan_scans', '1'), 'a family of columns is under way');
+like(sql($node, 'EXPLAIN SELECT max(x) FROM t'), qr/CScan Index/, 'columns are cheapest');
+is(sql($node, 'SELECT relid::regclass || $$ $$ || tables FROM cscan_scans'), "t $parts", 'it goes by the name of the parent');
+cmp_ok(cost('on'), '<', $alone{on} * 0.9, 'another one costs less');
+is(cost('off'), $alone{off}, 'what reads the tables costs the same');
+$holder->query('SELECT pg_advisory_unlock(2)');
+is($slow->result . $slow->err, sql($node, 'SET cscan.enabled = off; SELECT count(*), sum(i) FROM t'), 'it is right');
+$_->quit foreach ($holder, $slow);
+
 ### Together, under each policy
 
 foreach my $what ('all is stored', 'some rows have changed', 'many have')
@@ -98,8 +123,11 @@ foreach my $what ('all is stored', 'some rows have changed', 'many have')
 	}
 }
 
-### Rescans, cursors, and a lost place
+### Rescans, and cursors, which want their first rows soon and are no families (021 has families that lose their place)
 
+is(sql($node, 'SELECT string_agg(s::text, $$ $$ ORDER BY m) FROM (VALUES (-1), (25000), (31000), (31001), (90000)) v(m), LATERAL (SELECT count(*) AS s FROM t WHERE i < v.m AND k >= 0 OFFSET 0) q'),
+	sql($node, 'SET cscan.enabled = off; SELECT string_agg((SELECT count(*) FROM t WHERE i < v.m AND k >= 0)::text, $$ $$ ORDER BY m) FROM (VALUES (-1), (25000), (31000), (31001), (90000)) v(m)'),
+	'a family that is begun again with other partitions');
 is(sql($node, 'SET max_parallel_workers_per_gather = 0; SELECT max(s) FROM generate_series(1, 3) g, LATERAL (SELECT sum(i + g * 0) AS s FROM t OFFSET 0) q'),
 	sql($node, 'SET cscan.enabled = off; SELECT sum(i) FROM t'), 'a family that is begun again');
 my $count = sql($node, 'SET cscan.enabled = off; SELECT count(*) FROM t');
@@ -111,7 +139,6 @@ foreach my $n (1 .. 5)
 	$cursor->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t WHERE x IS NOT NULL; FETCH 500 FROM c1');
 	push @cursors, $cursor;
 }
-poll($node, 'SELECT count(*) = 5 FROM cscan_scans WHERE stalled') or diag('they are not stalled');
 my @others = map { session($node, name => "beside cursors $_") } 1 .. 6;
 $_->send($queries[2]) foreach @others;
 is($_->result, $right{ $queries[2] }, "$_->{name}: right") foreach @others;
@@ -139,6 +166,23 @@ foreach my $policy (@policies)
 	is($sessions[$_]->result, $right{ $queries[$_] }, $sessions[$_]{name}) foreach 0 .. $#sessions;
 	$_->quit foreach @sessions;
 }
+
+# The columns of the table with the lowest number are others than those of most, and small tables have none.
+sql($node, 'DROP TABLE t; CREATE TABLE t (i int, k int, x text, filler text) PARTITION BY RANGE (i)');
+sql($node, "CREATE TABLE t$_ PARTITION OF t FOR VALUES FROM (" . ($_ * 10000) . ') TO (' . (($_ + 1) * 10000) . ')') foreach 0 .. $parts - 1;
+sql($node, "CREATE TABLE small$_ PARTITION OF t FOR VALUES FROM (" . (100000 + $_) . ') TO (' . (100001 + $_) . ')') foreach 0 .. 10;
+sql($node, q(INSERT INTO t SELECT i, i % 100, md5(i::text), repeat('x', 300) FROM generate_series(0, 79999) i; VACUUM ANALYZE t));
+sql($node, "CREATE INDEX c$_ ON t$_ USING cscan_columns (" . ($_ == 0 ? 'x, k, i' : 'i, k, x') . ') WITH (row_group_blocks = 64)') foreach 0 .. $parts - 1;
+my $gatekeeper = session($node, name => 'gatekeeper');
+my $gated = session($node, name => 'gated');
+
+$gatekeeper->query('SELECT pg_advisory_lock(1)');
+$gated->send('SET max_parallel_workers_per_gather = 0; ' . gated_query('t', 75000, 1));
+ok(wait_waiting($node, 1), 'one waits in mid-scan');
+is(sql($node, 'SELECT max(tables) FROM cscan_scans'), $parts - 1, 'those that want the same columns are announced at once');
+$gatekeeper->query('SELECT pg_advisory_unlock(1)');
+is($gated->result . $gated->err, '80000|' . 40000 * 79999, 'all rows come');
+$_->quit foreach ($gatekeeper, $gated);
 nothing_left($node, 'at the end', map { "t$_" } 0 .. $parts - 1);
 $node->stop;
 done_testing();
