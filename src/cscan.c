@@ -45,6 +45,7 @@ int			cscan_max_tables = 8192;
 double		cscan_page_cost = CSCAN_AUTO;
 int			cscan_columns_naptime = 15;
 double		cscan_columns_share = 0.2;
+double		cscan_columns_vacuum = 0.1;
 int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
 bool		cscan_debug_small_scans = false;
@@ -262,6 +263,14 @@ define_server_settings(void)
 							 NULL,
 							 &cscan_columns_share,
 							 0.2, 0.01, 1,
+							 PGC_SIGHUP,
+							 0,
+							 NULL, NULL, NULL);
+	DefineCustomRealVariable("cscan.columns_vacuum",
+							 "Sets the share of blocks that are not all-visible above which a table with an index of columns is vacuumed.",
+							 "1 turns that off.",
+							 &cscan_columns_vacuum,
+							 0.1, 0, 1,
 							 PGC_SIGHUP,
 							 0,
 							 NULL, NULL, NULL);

@@ -42,6 +42,7 @@ extern int	cscan_max_tables;
 extern double cscan_page_cost;	/* or CSCAN_AUTO */
 extern int	cscan_columns_naptime;	/* s; 0: no visits */
 extern double cscan_columns_share;
+extern double cscan_columns_vacuum; /* share of blocks; 1: never */
 extern int	cscan_time_slice;	/* ms; 0: as it is */
 extern int	cscan_debug_take_ahead; /* chunks */
 extern bool cscan_debug_small_scans;

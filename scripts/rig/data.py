@@ -110,9 +110,14 @@ def blocks_of(facts, begin, end, step=1):
     return first // step * step, min(-(-end // step) * step, facts['places'][100][0])
 
 
+def definitions():
+    """table -> its CREATE TABLE"""
+    return {table: definition for definition, table in re.findall(r'(CREATE TABLE (\w+).*?;)', (SQL / 'tables.sql').read_text(), re.S)}
+
+
 def fill(connection, database, scale):
     with connection.transaction():              # made and filled in one transaction: frozen at once, and without WAL
-        for definition, table in re.findall(r'(CREATE TABLE (\w+).*?;)', (SQL / 'tables.sql').read_text(), re.S):
+        for table, definition in definitions().items():
             if database == TPCH or table == 'lineitem':
                 connection.execute(definition)
                 copy_rows(connection, table, scale)

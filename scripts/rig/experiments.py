@@ -26,6 +26,7 @@ from .pgbench import Oltp, Overload
 from .queries import InTurn, Permutations, Permuted, Policies
 from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm, WarmMembers
 from .workload import POLICIES, Adjacent, AllQueries, FullScans, Members, Mix, Ranges
+from .writes import Appended, Copied, Spread, Tpcb
 
 
 @dataclass
@@ -110,6 +111,13 @@ OVERLAP = {','.join(sets): ordered(f'16 streams of 4 queries of 40 % of ten colu
                                    buffers=0.06, cache=0.06)
            for sets in (('ABC',), ('ABC', 'DEF'), ('ABC', 'BCD'), ('ABC', 'BCD', 'CDE'), ('ABC', 'BCD', 'CDE', 'DEF'))}
 
+WRITES = {
+    'copy': Copied('COPY of a tenth of lineitem into an empty table'),
+    'tpcb': Tpcb("pgbench's own transactions"),
+    'appends': Appended('5,000 rows a second are appended, 500 of the newest 5 % changed: scans of all of lineitem meanwhile'),
+    'spread': Spread('rows all over lineitem are changed until no block is as it was: scans then'),
+}
+
 QUERIES = {
     'alone': InTurn('one after the other, in memory'),
     'alone, all': InTurn('the same with cscan.min_table_size = 0', forced=True),
@@ -144,6 +152,7 @@ EXPERIMENTS = {
                   ('alone', 'beside'), ('alone', 'beside')),
     'partitions': Sweep('lineitem in one table, in 84 and 1,500 partitions, and sub-partitioned; 1,500 partitions in memory', PARTITIONS, ('streams',)),
     'columns': Sweep('lineitem with an index of the columns that are needed', COLUMNS, ('alone',)),
+    'writes': Sweep('those who write lineitem beside an index of columns, and those who read it then', WRITES, ('copy',)),
     'overlap': Sweep('columns that queries have in common', OVERLAP, ('ABC', 'ABC,DEF')),
     'queries': Sweep("TPC-H's 22 and TPC-DS's 99 queries, off and on", QUERIES, ('alone',)),
     'load-rate': LoadRate('count(*) of a cold table without a limit, beside fio'),
@@ -225,6 +234,11 @@ TARGETS = {
     ('columns', 'table2', 'columns', '*'): {'bytes': 0.06},
     **{('columns', 'table3', 'columns', core): {'bytes': 0.06} for core in CORE},
     ('columns', 'table3', 'columns', 'columns-normal'): {'bytes': 0.5},
+    ('writes', 'copy', 'columns', 'postgres'): {'COPY': 1.1},
+    ('writes', 'tpcb', 'columns', 'postgres'): {'transaction': 1 / 0.97},
+    ('writes', 'appends', 'columns', 'postgres'): {'FAST': 0.35},
+    ('writes', 'spread', 'columns', 'postgres'): {'FAST': 1.03},
+    ('writes', 'spread', 'columns', ''): {'quick again': 300},
     ('partitions', 'memory', 'relevance', 'postgres'): {'count': 1.05, 'planning': 1.2, 'start': 1.05},
     **{('queries', place, 'relevance', 'postgres'): {'total': 1.0, 'worst query': 1.1, 'planning': 1.1} for place, one in QUERIES.items()
        if isinstance(one, InTurn)},

@@ -319,6 +319,11 @@ class Report:
                'the scan, and beside it.',
                self.plain_table(('loops10',), {'scan s': ('seconds', 1, 2), 'share': ('share', 1, 2), 'before s': ('before', 1, 2), 'beside s': ('mean', 1, 2),
                                                'read GB': ('bytes', GB, 2)}))
+        yield ('An index of columns where rows are written; quick again: how long after the writers stopped a scan takes less than 0.3 of what '
+               "PostgreSQL's takes.",
+               self.plain_table(('writes',), {'COPY s': ('COPY', 1, 2), 'transaction ms': ('transaction', 0.001, 3), 'FAST s': ('FAST', 1, 2),
+                                              'appended /s': ('appended', 1, 0), 'rows changed %': ('changed', 0.01, 0),
+                                              'quick again s': ('quick again', 1, 0)}))
         yield ("One cold scan without a limit; share: of what fio reads, 1 MB a read, four in flight, in the same run.",
                self.plain_table(('load-rate',), {'MB/s': ('rate', MB, 0), 'share': ('share', 1, 2)}))
         yield 'Targets.', self.targets_table()

@@ -100,7 +100,7 @@ class Streams:
             plan = '' if name in self.free else variant.plan
             streams = self.work.streams(facts, random.Random(rig.settings.seed))
             more = rig.chunks(max(64, facts['bytes'] // self.chunks // 1024) if self.chunks else None) if self.stretch else {}
-            more.update(self.server)
+            more.update({**self.server, **(variant.server if rig.cscan else {})})
             page_cache = int(self.cache * facts['bytes']) if self.cache else rig.settings.page_cache
             trace = rig.cluster.data / TRACE if self.traced and variant.policy else None
             if trace:

@@ -175,9 +175,31 @@ typedef struct CScanUpkept
 	uint64		state;			/* of the table as the pass began */
 	uint64		began;			/* when that was (us) */
 	uint64		not_before;		/* no pass before (us) */
+
+	/* For a VACUUM of its table */
+	uint64		vacuum_looked;	/* when that was last thought about (us) */
+	uint64		vacuum_written; /* rows that had been written then */
+	uint64		vacuum_not_before;	/* no other one before, while rows are
+									 * written (us) */
+	uint64		vacuum_pause;	/* so long after the last one began (us) */
+	TransactionId vacuum_horizon;	/* as that began; 0: there was none */
 } CScanUpkept;
 
 #define CSCAN_MAX_UPKEPT	256
+
+/*
+ * The last VACUUM for an index of columns.  Written by the worker "cscan
+ * columns" while none is at work; the end by the worker that vacuums.
+ */
+typedef struct CScanVacuuming
+{
+	int			pid;			/* of the worker; 0: there was none */
+	Oid			dbid;			/* of the table */
+	Oid			relid;
+	uint64		began;			/* us */
+	uint64		ended;			/* us; 0: not yet, or it was ended */
+	bool		completed;		/* without an error */
+} CScanVacuuming;
 
 /* Written by the worker "cscan columns", read by its launcher when it has ended. */
 typedef struct CScanUpkeep
@@ -187,6 +209,7 @@ typedef struct CScanUpkeep
 	bool		unfinished;		/* time ended before all was done */
 	bool		ended;			/* as it should: not by an error */
 	uint64		rest_until;		/* no other worker before (us) */
+	CScanVacuuming vacuuming;
 	CScanUpkept upkept[CSCAN_MAX_UPKEPT];
 } CScanUpkeep;
 

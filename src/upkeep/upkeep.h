@@ -5,6 +5,7 @@
  *
  *		launcher.c		which database is visited next
  *		worker.c		one visit: which row groups of a database are built
+ *		vacuuming.c		a VACUUM, where few blocks can be stored without it
  *
  * The launcher belongs to no database.  It starts one worker at a time, which
  * visits a database for at most CSCAN_VISIT_TIME.  DROP DATABASE waits for
@@ -46,6 +47,16 @@
 /* The worker's argument is the database's OID. */
 extern PGDLLEXPORT void cscan_upkeep_launcher_main(Datum arg);
 extern PGDLLEXPORT void cscan_upkeep_worker_main(Datum arg);
+
+/* Its argument is the table's OID. */
+extern PGDLLEXPORT void cscan_upkeep_vacuum_main(Datum arg);
+
+/*
+ * Have the table of an index vacuumed, if it needs that and it is time.  Call
+ * in a transaction, with a lock on the table.  Returns whether a worker has
+ * begun, which does not wait for others' locks.
+ */
+extern bool cscan_vacuuming_consider(Relation heap, CScanUpkept *u);
 
 /*
  * Sleep until then (us), or until there is something to look at.  Reads the

@@ -1,0 +1,143 @@
+# Where few blocks are all-visible the worker "cscan columns" has the table vacuumed: sooner than autovacuum would come, but as it would,
+# out of everybody's way, and never for nothing.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# PostgreSQL's own autovacuum is on, and never comes.
+my $never = join "\n", map { "autovacuum_$_ = 2147483647" } qw(vacuum_threshold vacuum_insert_threshold analyze_threshold);
+my $node = new_node('upkeep_vacuum', conf => "autovacuum = on\n$never\ncscan.columns_naptime = 1s\ncscan.columns_share = 1\n");
+my $at_work = q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns vacuum');
+
+sub make
+{
+	my ($name, $with, $db) = @_;
+
+	sql($node, "CREATE TABLE $name (i int, filler text) WITH (autovacuum_enabled = $with); "
+		  . "INSERT INTO $name SELECT g, repeat('x', 150) FROM generate_series(1, 20000) g; VACUUM ANALYZE $name; "
+		  . "CREATE INDEX ${name}_columns ON $name USING cscan_columns (i) WITH (row_group_blocks = 64)", $db);
+	return;
+}
+
+# Changes the first row of one block in so many.
+sub change
+{
+	my ($name, $each, $db) = @_;
+
+	sql($node, "UPDATE $name SET i = i + 1 WHERE ctid IN (SELECT min(ctid) FROM $name GROUP BY (ctid::text::point)[0] "
+		  . "HAVING (min(ctid)::text::point)[0]::int % $each = 0)", $db);
+	return;
+}
+
+sub covers
+{
+	my ($name, $what, $db) = @_;
+
+	ok(poll($node, "SELECT covered = blocks FROM cscan_columns_status WHERE index = '${name}_columns'::regclass", 't', $db), $what);
+	return;
+}
+
+sub status
+{
+	my ($column, $name) = @_;
+	return sql($node, "SELECT $column FROM cscan_columns_status WHERE index = '${name}_columns'::regclass");
+}
+
+sub vacuums
+{
+	my ($name) = @_;
+	return sql($node, "SELECT vacuum_count || ' ' || autovacuum_count FROM pg_stat_all_tables WHERE relname = '$name'");
+}
+
+# Waits until the worker has visited each database, since it has visited another one twice.
+my $visits = 0;
+sub visited
+{
+	foreach (1 .. 2)
+	{
+		my $name = 'visit' . ++$visits;
+
+		make($name, 'off', 'other');
+		sql($node, "UPDATE $name SET i = i + 1; VACUUM $name", 'other');
+		covers($name, "$name: the worker has been there", 'other');
+		sql($node, "DROP TABLE $name", 'other');
+	}
+	return;
+}
+
+sql($node, 'CREATE DATABASE other');
+sql($node, 'CREATE EXTENSION cscan', 'other');
+
+### One row of each block, and of few
+
+make('t', 'on');
+make('off', 'off');
+covers($_, "$_ is covered") foreach qw(t off);
+my %before = map { $_ => vacuums($_) } qw(t off);
+change($_, 1) foreach qw(t off);
+is(status('all_visible', $_), '0', "$_: no block is all-visible") foreach qw(t off);
+covers('t', 'all of it is covered again');
+is(sql($node, q(SELECT count(*) FROM cscan_columns_verify('t_columns'))), '0', 'as it is in the table');
+is(sql($node, 'SELECT sum(i) FROM t'), sql($node, 'SET cscan.enabled = off; SELECT sum(i) FROM t'), 'answers are right');
+my ($manual, $auto) = split / /, $before{t};
+is(vacuums('t'), $manual + 1 . " $auto", 'it was vacuumed once');
+visited();
+is(vacuums('off'), $before{off}, 'a table without autovacuum is not');
+is(status('covered', 'off'), '0', 'and not covered');
+
+$before{t} = vacuums('t');
+change('t', 20);
+cmp_ok(status('all_visible', 't'), '<', status('blocks', 't'), 'of each twentieth block');
+visited();
+is(vacuums('t'), $before{t}, 'that is too little');
+
+set_conf($node, 'cscan.columns_vacuum' => 1);
+change('t', 1);
+visited();
+is(vacuums('t'), $before{t}, 'a share of 1: never');
+sql($node, 'ALTER SYSTEM RESET cscan.columns_vacuum');
+set_conf($node, autovacuum => 'off');
+visited();
+is(vacuums('t'), $before{t}, 'nor where there is no autovacuum');
+set_conf($node, autovacuum => 'on');
+covers('t', 'then it is covered');
+
+### An old snapshot
+
+sql($node, 'SELECT pg_current_xact_id()');
+my $reader = session($node, name => 'reader');
+$reader->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t');
+change('t', 1);
+($manual, $auto) = split / /, vacuums('t');
+ok(poll($node, q(SELECT vacuum_count FROM pg_stat_all_tables WHERE relname = 't'), $manual + 1), 'it is vacuumed beside an old snapshot');
+visited();
+is(vacuums('t'), $manual + 1 . " $auto", 'which helps little, and is not done again');
+is(status('covered', 't'), '0', 'nothing is covered');
+$reader->query('COMMIT');
+covers('t', 'once the snapshot has gone it is covered');
+
+### It gives way
+
+set_conf($node, autovacuum_vacuum_cost_delay => "'100ms'", autovacuum_vacuum_cost_limit => 1);
+$before{t} = vacuums('t');
+change('t', 1);
+ok(poll($node, $at_work, '1'), 'it is at work, slowly');
+is(sql_fails($node, "SET lock_timeout = '60s'; ALTER TABLE t ADD COLUMN more int"), 'it did not fail', 'who needs the table gets it');
+is(vacuums('t'), $before{t}, 'and it is not done');
+sql($node, 'DROP TABLE t');
+ok(poll($node, $at_work, '0'), 'a table that is dropped is left');
+make('t', 'on', 'other');
+change('t', 1, 'other');
+ok(poll($node, $at_work . q( AND datname = 'other'), '1'), 'it is at work in another database');
+is(sql_fails($node, 'DROP DATABASE other'), 'it did not fail', 'which can be dropped');
+ok(poll($node, $at_work, '0'), 'it has ended');
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|server process .* was terminated/, 'nothing crashed');
+$node->stop;
+done_testing();
