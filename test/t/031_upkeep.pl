@@ -54,7 +54,7 @@ sub right
 sub make_visible
 {
 	my ($name, $db) = @_;
-	sql($node, "VACUUM $name", $db);
+	vacuum_all($node, $name, $db);
 	return;
 }
 

@@ -65,7 +65,8 @@ sub visited
 		my $name = 'visit' . ++$visits;
 
 		make($name, 'off', 'other');
-		sql($node, "UPDATE $name SET i = i + 1; VACUUM $name", 'other');
+		sql($node, "UPDATE $name SET i = i + 1", 'other');
+		vacuum_all($node, $name, 'other');
 		covers($name, "$name: the worker has been there", 'other');
 		sql($node, "DROP TABLE $name", 'other');
 	}

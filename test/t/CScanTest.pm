@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(new_node sql sql_fails poll make_table session abm_pid
-  wait_for_abm abm_serves wait_waiting nothing_left lockable stat_sum is_cscan set_conf
+  wait_for_abm abm_serves wait_waiting nothing_left lockable stat_sum is_cscan set_conf vacuum_all
   slow_query ambling_query gated_query server_is_up signal_pid replayed @policies);
 
 # The working directory is the top of the sources.
@@ -160,6 +160,15 @@ sub last_answer
 		return $got if time > $until;
 		usleep(20_000);
 	}
+}
+
+# Vacuums a table with an index of columns until each of its blocks is all-visible: the worker may have a snapshot at first.
+sub vacuum_all
+{
+	my ($node, $name, $db) = @_;
+	poll($node, "VACUUM $name; SELECT bool_and(all_visible = blocks) FROM cscan_columns_status WHERE relation = '$name'::regclass", 't', $db)
+	  or die "$name cannot be vacuumed\n";
+	return;
 }
 
 sub server_is_up
