@@ -32,6 +32,7 @@ cscan.columns_share = 0.5
 max_standby_streaming_delay = -1
 random_page_cost = 1
 restart_after_crash = on
+wal_keep_size = '1GB'
 checkpoint_timeout = 30s
 ));
 sql($primary, qq(
