@@ -175,30 +175,54 @@ typedef struct CScanUpkept
 	uint64		state;			/* of the table as the pass began */
 	uint64		began;			/* when that was (us) */
 	uint64		not_before;		/* no pass before (us) */
-
-	/* For a VACUUM of its table */
-	uint64		vacuum_looked;	/* when that was last thought about (us) */
-	uint64		vacuum_written; /* rows that had been written then */
-	uint64		vacuum_not_before;	/* no other one before, while rows are
-									 * written (us) */
-	uint64		vacuum_pause;	/* so long after the last one began (us) */
-	TransactionId vacuum_horizon;	/* as that began; 0: there was none */
 } CScanUpkept;
 
 #define CSCAN_MAX_UPKEPT	256
 
 /*
- * The last VACUUM for an index of columns.  Written by the worker "cscan
- * columns" while none is at work; the end by the worker that vacuums.
+ * A table with an index of columns that needed VACUUM: what is known of the last
+ * one, and of the last look; see upkeep/vacuuming.c.  Of the worker "cscan
+ * columns".
+ */
+typedef struct CScanVacuumed
+{
+	Oid			dbid;			/* InvalidOid: the entry is free */
+	Oid			relid;
+	uint64		looked;			/* when it was last thought about (us) */
+	uint64		written;		/* rows that had been written then */
+	uint64		not_before;		/* no VACUUM before (us) */
+	uint64		pause;			/* behind the last one (us) */
+
+	/* As the last one began */
+	uint64		written_before;
+	BlockNumber missing;		/* blocks that were not all-visible */
+	TransactionId horizon;
+	bool		calm;			/* few rows were being written */
+} CScanVacuumed;
+
+#define CSCAN_MAX_VACUUMED	256
+
+/* What came of a VACUUM. */
+typedef enum CScanVacuumResult
+{
+	CSCAN_VACUUM_AWAY,			/* not done: not started, canceled, or the
+								 * table was locked */
+	CSCAN_VACUUM_FAILED,
+	CSCAN_VACUUM_DONE
+} CScanVacuumResult;
+
+/*
+ * The last VACUUM.  Written by the worker "cscan columns" while none is under
+ * way, and by the worker that vacuums, which has its number in "pid".
  */
 typedef struct CScanVacuuming
 {
-	int			pid;			/* of the worker; 0: there was none */
-	Oid			dbid;			/* of the table */
-	Oid			relid;
-	uint64		began;			/* us */
-	uint64		ended;			/* us; 0: not yet, or it was ended */
-	bool		completed;		/* without an error */
+	int			pid;			/* 0: it has not begun, or is over */
+	int			table;			/* CScanVacuumed, whose result is still to be
+								 * noted; -1: none */
+	uint64		started;		/* us */
+	uint64		ended;			/* us; 0: not yet, or it was killed */
+	CScanVacuumResult result;
 } CScanVacuuming;
 
 /* Written by the worker "cscan columns", read by its launcher when it has ended. */
@@ -210,6 +234,7 @@ typedef struct CScanUpkeep
 	bool		ended;			/* as it should: not by an error */
 	uint64		rest_until;		/* no other worker before (us) */
 	CScanVacuuming vacuuming;
+	CScanVacuumed vacuumed[CSCAN_MAX_VACUUMED];
 	CScanUpkept upkept[CSCAN_MAX_UPKEPT];
 } CScanUpkeep;
 

@@ -56,7 +56,7 @@ extern PGDLLEXPORT void cscan_upkeep_vacuum_main(Datum arg);
  * in a transaction, with a lock on the table.  Returns whether a worker has
  * begun, which does not wait for others' locks.
  */
-extern bool cscan_vacuuming_consider(Relation heap, CScanUpkept *u);
+extern bool cscan_vacuuming_consider(Relation heap);
 
 /*
  * Sleep until then (us), or until there is something to look at.  Reads the

@@ -12,10 +12,10 @@
  *		consider	start a worker, if the table needs it, and it is time
  *
  * There is one such worker at a time, in all databases.  It vacuums one table,
- * at the pace of autovacuum's cost settings, and then rests like the worker
- * that builds row groups.  A table that is being written, so that it needs it
- * again soon, has to wait longer each time.  Where an old snapshot sees dead
- * rows, nothing is done until that has gone.
+ * at the pace of autovacuum's cost settings, and then all rest, like the worker
+ * that builds row groups.  A table that one VACUUM has not helped much waits
+ * longer each time, up to an hour.  If it was being written meanwhile, that
+ * pause ends when the writers do.
  *
  * For other processes the worker is one of autovacuum's: who waits for the
  * table's lock cancels it, and who drops the database ends it.
@@ -34,6 +34,7 @@
 #include "postmaster/autovacuum.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
+#include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -52,10 +53,18 @@
 /* Its gain has to outlast so many naps, at the pace of the last one's writers, or it has to pause. */
 #define CALM_NAPS		16
 
-/* What the worker is told beside the table. */
+/* A worker that has not begun after so long will not (us). */
+#define START_TIME		10000000
+
+/* After the longest VACUUM others have to wait no longer (us). */
+#define LONGEST_REST	UINT64CONST(3600000000)
+
+/* What the worker is told beside the table: autovacuum's settings of the table, -1 where it has none. */
 typedef struct CScanVacuumTask
 {
 	Oid			dbid;
+	int			cost_limit;
+	double		cost_delay;		/* ms */
 } CScanVacuumTask;
 
 StaticAssertDecl(sizeof(CScanVacuumTask) <= BGW_EXTRALEN, "the task fits");
@@ -85,72 +94,153 @@ rows_written(Relation heap)
 	return stats ? stats->tuples_inserted + stats->tuples_updated + stats->tuples_deleted : 0;
 }
 
-/* Is another one at work, or has the last one to be followed by a rest? */
+/* Is one under way, as far as can be told? */
 static bool
-has_to_wait(const CScanVacuuming *last, uint64 now)
+is_under_way(const CScanVacuuming *last, uint64 now)
 {
-	uint64		took = last->ended > last->began ? last->ended - last->began : 0;
-
-	return (last->pid != 0 && BackendPidGetProc(last->pid) != NULL) ||
-		now < last->ended + (uint64) (took * (1 / cscan_columns_share - 1));
+	if (last->started == 0 || last->ended != 0)
+		return false;
+	return last->pid != 0 ? BackendPidGetProc(last->pid) != NULL : now < last->started + START_TIME;
 }
 
-bool
-cscan_vacuuming_consider(Relation heap, CScanUpkept *u)
+static CScanVacuumed *
+find_vacuumed(Oid relid)
+{
+	CScanVacuumed *vacuumed = cscan_shared->upkeep.vacuumed;
+
+	for (int i = 0; i < CSCAN_MAX_VACUUMED; i++)
+	{
+		if (vacuumed[i].relid == relid && vacuumed[i].dbid == MyDatabaseId)
+			return &vacuumed[i];
+	}
+	return NULL;
+}
+
+/* Take an entry whose pause is over, the one looked at longest ago.  NULL if there is none: what must be kept is kept. */
+static CScanVacuumed *
+add_vacuumed(Oid relid, uint64 now)
+{
+	CScanVacuumed *vacuumed = cscan_shared->upkeep.vacuumed;
+	CScanVacuumed *oldest = NULL;
+
+	for (int i = 0; i < CSCAN_MAX_VACUUMED; i++)
+	{
+		if (vacuumed[i].not_before <= now && (oldest == NULL || vacuumed[i].looked < oldest->looked))
+			oldest = &vacuumed[i];
+	}
+	if (oldest == NULL)
+		return NULL;
+	memset(oldest, 0, sizeof(CScanVacuumed));
+	oldest->dbid = MyDatabaseId;
+	oldest->relid = relid;
+	return oldest;
+}
+
+/*
+ * The last one has ended: how long does its table have to wait?  If it has
+ * failed, or not even half of the blocks have become all-visible, twice as long
+ * as before.
+ */
+static void
+note_result(CScanVacuumed *v, BlockNumber missing, uint64 now)
 {
 	CScanVacuuming *last = &cscan_shared->upkeep.vacuuming;
-	CScanVacuumTask task = {MyDatabaseId};
-	BackgroundWorker worker;
-	BackgroundWorkerHandle *handle;
-	TransactionId horizon;
-	BlockNumber missing;
-	uint64		now = cscan_now();
 	uint64		nap = (uint64) cscan_columns_naptime * 1000000;
-	uint64		written;
-	bool		calm;
-	pid_t		pid;
 
-	if (now < u->vacuum_looked + nap)
-		return false;
-	missing = missing_blocks(heap);
-	written = rows_written(heap);
-	calm = u->vacuum_looked != 0 && (written - u->vacuum_written) * CALM_NAPS <= missing;
-	u->vacuum_looked = now;
-	u->vacuum_written = written;
-	if (missing == 0 || has_to_wait(last, now) || (now < u->vacuum_not_before && !calm))
-		return false;
-
-	/* It would find nothing that the last one has not found. */
-	horizon = GetOldestNonRemovableTransactionId(heap);
-	if (last->dbid == MyDatabaseId && last->relid == RelationGetRelid(heap) && !last->completed)
-		u->vacuum_horizon = InvalidTransactionId;
-	if (horizon == u->vacuum_horizon)
-		return false;
-	u->vacuum_horizon = horizon;
-
-	/* While rows are written, the pause doubles until it is long enough. */
-	if (u->vacuum_pause == 0 || now >= u->vacuum_not_before + 4 * u->vacuum_pause)
-		u->vacuum_pause = nap;
+	if (last->started == 0 || last->table != v - cscan_shared->upkeep.vacuumed)
+		return;
+	last->table = -1;
+	if (last->result == CSCAN_VACUUM_AWAY)
+	{
+		v->not_before = now + nap;
+		v->horizon = InvalidTransactionId;
+		return;
+	}
+	if (last->result == CSCAN_VACUUM_DONE && missing <= v->missing / 2)
+		v->pause = nap;
 	else
-		u->vacuum_pause = Min(2 * u->vacuum_pause, CSCAN_PASS_AGAIN);
-	u->vacuum_not_before = now + u->vacuum_pause;
+		v->pause = Min(Max(2 * v->pause, nap), CSCAN_PASS_AGAIN);
+	v->not_before = last->ended + v->pause;
+}
 
+/*
+ * Is it time?  The pause ends when writers have come to rest who had not as the
+ * last one began.  And nothing but other snapshots or other rows let another
+ * one find what the last one has not.
+ */
+static bool
+is_time(const CScanVacuumed *v, uint64 written, bool calm, TransactionId horizon, uint64 now)
+{
+	if (now < v->not_before && !(calm && !v->calm))
+		return false;
+	return horizon != v->horizon || written != v->written_before;
+}
+
+static bool
+start_worker(Relation heap)
+{
+	const StdRdOptions *options = (const StdRdOptions *) heap->rd_options;
+	CScanVacuumTask task = {MyDatabaseId, -1, -1};
+	BackgroundWorker worker;
+
+	if (options)
+	{
+		task.cost_limit = options->autovacuum.vacuum_cost_limit;
+		task.cost_delay = options->autovacuum.vacuum_cost_delay;
+	}
 	cscan_shared_describe_worker(&worker, "cscan columns vacuum", "cscan_upkeep_vacuum_main",
 								 BgWorkerStart_RecoveryFinished, BGW_NEVER_RESTART);
 	worker.bgw_flags |= BGWORKER_INTERRUPTIBLE;
 	worker.bgw_main_arg = ObjectIdGetDatum(RelationGetRelid(heap));
-	worker.bgw_notify_pid = MyProcPid;
 	memcpy(worker.bgw_extra, &task, sizeof(task));
-	last->dbid = MyDatabaseId;
-	last->relid = RelationGetRelid(heap);
-	last->began = now;
-	last->ended = 0;
-	last->completed = false;
-	if (!RegisterDynamicBackgroundWorker(&worker, &handle) ||
-		WaitForBackgroundWorkerStartup(handle, &pid) != BGWH_STARTED)
+	return RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+bool
+cscan_vacuuming_consider(Relation heap)
+{
+	CScanVacuuming *last = &cscan_shared->upkeep.vacuuming;
+	CScanVacuumed *v = find_vacuumed(RelationGetRelid(heap));
+	uint64		now = cscan_now();
+	TransactionId horizon;
+	BlockNumber missing;
+	uint64		written;
+	bool		calm;
+	uint64		took;
+
+	if ((v != NULL && now < v->looked + (uint64) cscan_columns_naptime * 1000000) || is_under_way(last, now))
 		return false;
-	last->pid = pid;
-	return true;
+	missing = missing_blocks(heap);
+	if (v == NULL && missing > 0)
+		v = add_vacuumed(RelationGetRelid(heap), now);
+	if (v == NULL)
+		return false;
+	note_result(v, missing, now);
+	written = rows_written(heap);
+	calm = v->looked != 0 && (written - v->written) * CALM_NAPS <= missing;
+	v->looked = now;
+	v->written = written;
+
+	took = last->ended > last->started ? last->ended - last->started : 0;
+	if (missing == 0 || now < last->ended + (uint64) Min(took * (1 / cscan_columns_share - 1), LONGEST_REST))
+		return false;
+	horizon = GetOldestNonRemovableTransactionId(heap);
+	if (!is_time(v, written, calm, horizon, now))
+		return false;
+
+	last->pid = 0;
+	last->table = v - cscan_shared->upkeep.vacuumed;
+	last->started = now;
+	last->ended = 0;
+	last->result = CSCAN_VACUUM_AWAY;
+	v->written_before = written;
+	v->missing = missing;
+	v->horizon = horizon;
+	v->calm = calm;
+	if (start_worker(heap))
+		return true;
+	last->started = 0;
+	return false;
 }
 
 /* Others treat this process as one of autovacuum's. */
@@ -163,14 +253,20 @@ become_autovacuum(void)
 	LWLockRelease(ProcArrayLock);
 }
 
-/* Take over one of autovacuum's cost settings, unless that says to take the server's. */
 static void
-take_cost_setting(const char *autovacuum_name, const char *name)
+set(const char *name, const char *value)
+{
+	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+/* Take over one of autovacuum's settings, unless that says to take the server's. */
+static void
+take_setting(const char *autovacuum_name, const char *name)
 {
 	const char *value = GetConfigOption(autovacuum_name, false, false);
 
 	if (strcmp(value, "-1") != 0)
-		SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+		set(name, value);
 }
 
 static void
@@ -179,8 +275,11 @@ vacuum_table(Oid heapid)
 	VacuumStmt *stmt = makeNode(VacuumStmt);
 	MemoryContext context = CurrentMemoryContext;
 
+	/* As autovacuum does: it waits for nobody, and works by itself.  TOAST tables have no part in what can be stored. */
 	stmt->is_vacuumcmd = true;
-	stmt->options = list_make1(makeDefElem("skip_locked", NULL, -1));
+	stmt->options = list_make3(makeDefElem("skip_locked", NULL, -1),
+							   makeDefElem("parallel", (Node *) makeInteger(0), -1),
+							   makeDefElem("process_toast", (Node *) makeString("off"), -1));
 	stmt->rels = list_make1(makeVacuumRelation(NULL, heapid, NIL));
 
 	/* It commits, and goes on.  What it needs meanwhile it has below this. */
@@ -190,40 +289,89 @@ vacuum_table(Oid heapid)
 	MemoryContextSwitchTo(context);
 	ExecVacuum(make_parsestate(NULL), stmt, true);
 	CommitTransactionCommand();
+	MemoryContextSwitchTo(context);
 }
 
-void
-cscan_upkeep_vacuum_main(Datum arg)
+/* How often has the table been vacuumed? */
+static uint64
+count_vacuums(Oid heapid)
 {
-	CScanVacuumTask task;
+	PgStat_StatTabEntry *stats = pgstat_fetch_stat_tabentry(heapid);
 
-	memcpy(&task, MyBgworkerEntry->bgw_extra, sizeof(task));
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, die);
-	BackgroundWorkerUnblockSignals();
-	cscan_upkeep_override_settings();
-	BackgroundWorkerInitializeConnectionByOid(task.dbid, InvalidOid, 0);
-	become_autovacuum();
-	take_cost_setting("autovacuum_vacuum_cost_delay", "vacuum_cost_delay");
-	take_cost_setting("autovacuum_vacuum_cost_limit", "vacuum_cost_limit");
+	return stats ? (uint64) stats->vacuum_count : 0;
+}
 
-	pgstat_report_activity(STATE_RUNNING, psprintf("VACUUM of table %u, for its index of columns", DatumGetObjectId(arg)));
+/* What it finds locked VACUUM leaves alone, and says nothing. */
+static CScanVacuumResult
+vacuum_safely(Oid heapid)
+{
+	volatile CScanVacuumResult result = CSCAN_VACUUM_AWAY;
+	uint64		before;
+
 	PG_TRY();
 	{
-		vacuum_table(DatumGetObjectId(arg));
-		cscan_shared->upkeep.vacuuming.completed = true;
+		StartTransactionCommand();
+		before = count_vacuums(heapid);
+		CommitTransactionCommand();
+		MemoryContextSwitchTo(TopMemoryContext);
+		vacuum_table(heapid);
+		StartTransactionCommand();
+		if (count_vacuums(heapid) != before)
+			result = CSCAN_VACUUM_DONE;
+		CommitTransactionCommand();
 	}
 	PG_CATCH();
 	{
 		/* Who needs the table's lock has canceled it: that is as it should be. */
 		HOLD_INTERRUPTS();
 		if (geterrcode() != ERRCODE_QUERY_CANCELED)
+		{
 			EmitErrorReport();
+			result = CSCAN_VACUUM_FAILED;
+		}
 		AbortCurrentTransaction();
 		FlushErrorState();
 		RESUME_INTERRUPTS();
 	}
 	PG_END_TRY();
-	cscan_shared->upkeep.vacuuming.ended = cscan_now();
+	return result;
+}
+
+/* At this process's end, however that comes. */
+static void
+leave(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	if (cscan_shared->upkeep.vacuuming.pid == MyProcPid)
+		cscan_shared->upkeep.vacuuming.ended = cscan_now();
+}
+
+void
+cscan_upkeep_vacuum_main(Datum arg)
+{
+	CScanVacuuming *vacuuming = &cscan_shared->upkeep.vacuuming;
+	Oid			heapid = DatumGetObjectId(arg);
+	CScanVacuumTask task;
+
+	memcpy(&task, MyBgworkerEntry->bgw_extra, sizeof(task));
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	vacuuming->pid = MyProcPid;
+	before_shmem_exit(leave, 0);
+	BackgroundWorkerUnblockSignals();
+	cscan_upkeep_override_settings();
+	BackgroundWorkerInitializeConnectionByOid(task.dbid, InvalidOid, 0);
+	become_autovacuum();
+	take_setting("autovacuum_vacuum_cost_delay", "vacuum_cost_delay");
+	take_setting("autovacuum_vacuum_cost_limit", "vacuum_cost_limit");
+	take_setting("autovacuum_work_mem", "maintenance_work_mem");
+	if (task.cost_delay >= 0)
+		set("vacuum_cost_delay", psprintf("%g", task.cost_delay));
+	if (task.cost_limit > 0)
+		set("vacuum_cost_limit", psprintf("%d", task.cost_limit));
+
+	pgstat_report_activity(STATE_RUNNING, psprintf("VACUUM of table %u, for its index of columns", heapid));
+	vacuuming->result = vacuum_safely(heapid);
 	pgstat_report_stat(true);
 }

@@ -70,7 +70,6 @@ typedef struct CScanStep
 	bool		only_if_changed;	/* go on only if the table's state is not */
 	uint64		known;			/* this one */
 	uint64		state;			/* of the table */
-	CScanUpkept *upkept;		/* what is known of the index */
 } CScanStep;
 
 static CScanStep step;
@@ -232,7 +231,7 @@ take_step(Oid indexid)
 		error_context_stack = &callback;
 		step.state = table_state();
 		result = CSCAN_STEP_UNCHANGED;
-		if (cscan_vacuuming_consider(step.heap, step.upkept))
+		if (cscan_vacuuming_consider(step.heap))
 			result = CSCAN_STEP_LOCKED;
 		else if (!step.only_if_changed || step.state != step.known)
 			result = build_some();
@@ -350,7 +349,6 @@ go_on(CScanUpkept *u)
 	step.until = now + CSCAN_VISIT_LOCKED;
 	step.only_if_changed = u->done && !u->failed && now < u->began + CSCAN_PASS_AGAIN;
 	step.known = u->state;
-	step.upkept = u;
 	result = take_step_safely(u->indexid);
 	if (result == CSCAN_STEP_LOCKED || result == CSCAN_STEP_UNCHANGED)
 		return false;

@@ -124,7 +124,38 @@ is(status('covered', 't'), '0', 'nothing is covered');
 $reader->query('COMMIT');
 covers('t', 'once the snapshot has gone it is covered');
 
-### It gives way
+# What a writer took back can go whatever snapshots there are.
+my $writer = session($node, name => 'writer');
+sql($node, 'SELECT pg_current_xact_id()');
+$reader->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t');
+$writer->query('BEGIN; UPDATE t SET i = i + 1 WHERE ctid IN (SELECT min(ctid) FROM t GROUP BY (ctid::text::point)[0])');
+($manual, $auto) = split / /, vacuums('t');
+ok(poll($node, q(SELECT vacuum_count FROM pg_stat_all_tables WHERE relname = 't'), $manual + 1), 'it is vacuumed beside a writer');
+$writer->query('ROLLBACK');
+covers('t', 'once that has gone it is covered, beside the old snapshot');
+$_->query('ROLLBACK') foreach ($reader, $writer);
+
+### It gives way, and comes again
+
+$writer->query('BEGIN; LOCK TABLE t IN SHARE UPDATE EXCLUSIVE MODE');
+$before{t} = vacuums('t');
+change('t', 1);
+visited();
+is(vacuums('t'), $before{t}, 'a table that is locked is left alone');
+is(sql($node, 'SELECT count(*) FROM pg_locks WHERE NOT granted'), '0', 'nobody waits');
+$writer->query('COMMIT');
+covers('t', 'its turn comes later');
+
+# VACUUM cannot help this one, and it is scanned most.
+make('stubborn', 'on');
+sql($node, 'ALTER TABLE stubborn SET (vacuum_index_cleanup = off); CREATE INDEX ON stubborn (i)');
+sql($node, join '; ', 'SET enable_seqscan = off', ('SELECT sum(i) FROM stubborn') x 20);
+change('stubborn', 1);
+ok(poll($node, q(SELECT vacuum_count > 1 FROM pg_stat_all_tables WHERE relname = 'stubborn')), 'a table that VACUUM cannot help is vacuumed');
+change('t', 1);
+ok(poll($node, q(SELECT covered = blocks AND pg_current_xact_id() IS NOT NULL FROM cscan_columns_status WHERE index = 't_columns'::regclass)),
+	'another one gets its turn');
+sql($node, 'DROP TABLE stubborn');
 
 set_conf($node, autovacuum_vacuum_cost_delay => "'100ms'", autovacuum_vacuum_cost_limit => 1);
 $before{t} = vacuums('t');
