@@ -53,8 +53,8 @@ extern PGDLLEXPORT void cscan_upkeep_vacuum_main(Datum arg);
 
 /*
  * Have the table of an index vacuumed, if it needs that and it is time.  Call
- * in a transaction, with a lock on the table.  Returns whether a worker has
- * begun, which does not wait for others' locks.
+ * in a transaction, with a lock on the table.  Returns whether that is under
+ * way: it waits for nobody's lock, so leave the table alone.
  */
 extern bool cscan_vacuuming_consider(Relation heap);
 

@@ -103,6 +103,12 @@ is_under_way(const CScanVacuuming *last, uint64 now)
 	return last->pid != 0 ? BackendPidGetProc(last->pid) != NULL : now < last->started + START_TIME;
 }
 
+static int
+number_of(const CScanVacuumed *v)
+{
+	return (int) (v - cscan_shared->upkeep.vacuumed);
+}
+
 static CScanVacuumed *
 find_vacuumed(Oid relid)
 {
@@ -130,6 +136,8 @@ add_vacuumed(Oid relid, uint64 now)
 	}
 	if (oldest == NULL)
 		return NULL;
+	if (cscan_shared->upkeep.vacuuming.table == number_of(oldest))
+		cscan_shared->upkeep.vacuuming.table = -1;
 	memset(oldest, 0, sizeof(CScanVacuumed));
 	oldest->dbid = MyDatabaseId;
 	oldest->relid = relid;
@@ -147,7 +155,7 @@ note_result(CScanVacuumed *v, BlockNumber missing, uint64 now)
 	CScanVacuuming *last = &cscan_shared->upkeep.vacuuming;
 	uint64		nap = (uint64) cscan_columns_naptime * 1000000;
 
-	if (last->started == 0 || last->table != v - cscan_shared->upkeep.vacuumed)
+	if (last->started == 0 || last->table != number_of(v))
 		return;
 	last->table = -1;
 	if (last->result == CSCAN_VACUUM_AWAY)
@@ -208,7 +216,9 @@ cscan_vacuuming_consider(Relation heap)
 	bool		calm;
 	uint64		took;
 
-	if ((v != NULL && now < v->looked + (uint64) cscan_columns_naptime * 1000000) || is_under_way(last, now))
+	if (is_under_way(last, now))
+		return v != NULL && last->table == number_of(v);
+	if (v != NULL && now < v->looked + (uint64) cscan_columns_naptime * 1000000)
 		return false;
 	missing = missing_blocks(heap);
 	if (v == NULL && missing > 0)
@@ -229,7 +239,7 @@ cscan_vacuuming_consider(Relation heap)
 		return false;
 
 	last->pid = 0;
-	last->table = v - cscan_shared->upkeep.vacuumed;
+	last->table = number_of(v);
 	last->started = now;
 	last->ended = 0;
 	last->result = CSCAN_VACUUM_AWAY;
