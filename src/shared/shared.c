@@ -202,6 +202,7 @@ shmem_startup(void)
 		pg_atomic_init_u32(&cscan_shared->lock_queue, 0);
 		pg_atomic_init_u64(&cscan_shared->scans_took, 0);
 		pg_atomic_init_u64(&cscan_shared->built.n, 0);
+		pg_atomic_init_u64(&cscan_shared->builds, 0);
 		for (int i = 0; i < CSCAN_MAX_BUILT; i++)
 			pg_atomic_init_u32(&cscan_shared->built.dbid[i], InvalidOid);
 		cscan_shared->next_serial = 1;

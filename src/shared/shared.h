@@ -310,6 +310,9 @@ typedef struct CScanShared
 	CScanUpkeep upkeep;
 	CScanBuilt	built;
 
+	/* Row groups that somebody has begun to build, of all indexes; see store/handler.c */
+	pg_atomic_uint64 builds;
+
 	CScanStats	stats[CSCAN_NPOLICIES];
 	CScanLockStats lock_stats;
 	TimestampTz stats_reset;

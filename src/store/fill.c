@@ -27,7 +27,9 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "cscan.h"
 #include "fault.h"
+#include "shared/shared.h"
 
 /* To be built again, a group must gain this share of its blocks. */
 #define GAIN_DIVISOR	16
@@ -256,6 +258,8 @@ build_group(CScanFilling *f, uint32 group, const CScanGroup *old)
 		f->extents = f->fill->sparing ? cscan_extents_find_quickly(f->index) : cscan_extents_find(f->index);
 	for (int i = cscan_store_lacks_pages(f->index, group) - 1; i >= 0; i--)
 		free_pages[i] = cscan_extents_allocate(f->extents, 1);
+	if (cscan_preloaded)
+		pg_atomic_fetch_add_u64(&cscan_shared->builds, 1);
 	entry.generation = cscan_store_begin_group(f->index, group, free_pages, &directory);
 	CSCAN_FAULT(CSCAN_FAULT_STORE_BEGUN);
 	if (!collect_rows(f, first, RelationGetNumberOfBlocks(f->heap), &entry))

@@ -190,17 +190,46 @@ store_buildempty(Relation index)
 	cscan_store_init_fork(index, INIT_FORKNUM, options ? options->row_group_blocks : CSCAN_STORE_DEFAULT_GROUP);
 }
 
+/* What a statement has marked stale last. */
+typedef struct CScanMarked
+{
+	BlockNumber block;
+	uint64		builds;			/* cscan_shared->builds, before that */
+} CScanMarked;
+
+/*
+ * Mark the row's block stale.  Most rows of a statement come into the block of
+ * the one before.  Its mark stays unless a group is built, and who begins to
+ * build says so first, and looks at the heap then.  So if nobody has begun since,
+ * whoever does so after this look will see that the block is not all-visible.
+ */
 static bool
 store_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
 			 IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
+	CScanMarked *last = info->ii_AmCache;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	uint64		builds;
+
 	(void) values;
 	(void) isnull;
 	(void) heap;
 	(void) unique;
 	(void) unchanged;
-	(void) info;
-	cscan_store_mark_stale(index, ItemPointerGetBlockNumber(tid));
+	if (!cscan_preloaded)
+	{
+		cscan_store_mark_stale(index, block);
+		return false;
+	}
+	pg_memory_barrier();
+	builds = pg_atomic_read_u64(&cscan_shared->builds);
+	if (last != NULL && last->block == block && last->builds == builds)
+		return false;
+	cscan_store_mark_stale(index, block);
+	if (last == NULL)
+		last = info->ii_AmCache = MemoryContextAlloc(info->ii_Context, sizeof(CScanMarked));
+	last->block = block;
+	last->builds = builds;
 	return false;
 }
 
