@@ -36,11 +36,13 @@ sub change
 	return;
 }
 
+# A group is not built again for less than a sixteenth of its blocks, which VACUUM may have left at first because of somebody's snapshot.
+my $covered = 'covered * 10 >= blocks * 9';
 sub covers
 {
 	my ($name, $what, $db) = @_;
 
-	ok(poll($node, "SELECT covered = blocks FROM cscan_columns_status WHERE index = '${name}_columns'::regclass", 't', $db), $what);
+	ok(poll($node, "SELECT $covered FROM cscan_columns_status WHERE index = '${name}_columns'::regclass", 't', $db), $what);
 	return;
 }
 
@@ -153,7 +155,7 @@ sql($node, join '; ', 'SET enable_seqscan = off', ('SELECT sum(i) FROM stubborn'
 change('stubborn', 1);
 ok(poll($node, q(SELECT vacuum_count > 1 FROM pg_stat_all_tables WHERE relname = 'stubborn')), 'a table that VACUUM cannot help is vacuumed');
 change('t', 1);
-ok(poll($node, q(SELECT covered = blocks AND pg_current_xact_id() IS NOT NULL FROM cscan_columns_status WHERE index = 't_columns'::regclass)),
+ok(poll($node, "SELECT $covered AND pg_current_xact_id() IS NOT NULL FROM cscan_columns_status WHERE index = 't_columns'::regclass"),
 	'another one gets its turn');
 sql($node, 'DROP TABLE stubborn');
 
