@@ -223,6 +223,8 @@ typedef struct CScanVacuuming
 	uint64		started;		/* us */
 	uint64		ended;			/* us; 0: not yet, or it was killed */
 	CScanVacuumResult result;
+	BlockNumber left;			/* if done: blocks that are still not
+								 * all-visible; 0: too few to matter */
 } CScanVacuuming;
 
 /* Written by the worker "cscan columns", read by its launcher when it has ended. */

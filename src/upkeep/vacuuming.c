@@ -24,6 +24,7 @@
  */
 #include "compat.h"
 
+#include "access/relation.h"
 #include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "commands/vacuum.h"
@@ -150,7 +151,7 @@ add_vacuumed(Oid relid, uint64 now)
  * as before.
  */
 static void
-note_result(CScanVacuumed *v, BlockNumber missing, uint64 now)
+note_result(CScanVacuumed *v, uint64 now)
 {
 	CScanVacuuming *last = &cscan_shared->upkeep.vacuuming;
 	uint64		nap = (uint64) cscan_columns_naptime * 1000000;
@@ -164,7 +165,7 @@ note_result(CScanVacuumed *v, BlockNumber missing, uint64 now)
 		v->horizon = InvalidTransactionId;
 		return;
 	}
-	if (last->result == CSCAN_VACUUM_DONE && missing <= v->missing / 2)
+	if (last->result == CSCAN_VACUUM_DONE && last->left <= v->missing / 2)
 		v->pause = nap;
 	else
 		v->pause = Min(Max(2 * v->pause, nap), CSCAN_PASS_AGAIN);
@@ -225,7 +226,7 @@ cscan_vacuuming_consider(Relation heap)
 		v = add_vacuumed(RelationGetRelid(heap), now);
 	if (v == NULL)
 		return false;
-	note_result(v, missing, now);
+	note_result(v, now);
 	written = rows_written(heap);
 	calm = v->looked != 0 && (written - v->written) * CALM_NAPS <= missing;
 	v->looked = now;
@@ -311,6 +312,20 @@ count_vacuums(Oid heapid)
 	return stats ? (uint64) stats->vacuum_count : 0;
 }
 
+static BlockNumber
+count_left(Oid heapid)
+{
+	Relation	heap = try_relation_open(heapid, AccessShareLock);
+	BlockNumber left = 0;
+
+	if (heap != NULL)
+	{
+		left = missing_blocks(heap);
+		relation_close(heap, AccessShareLock);
+	}
+	return left;
+}
+
 /* What it finds locked VACUUM leaves alone, and says nothing. */
 static CScanVacuumResult
 vacuum_safely(Oid heapid)
@@ -327,7 +342,10 @@ vacuum_safely(Oid heapid)
 		vacuum_table(heapid);
 		StartTransactionCommand();
 		if (count_vacuums(heapid) != before)
+		{
+			cscan_shared->upkeep.vacuuming.left = count_left(heapid);
 			result = CSCAN_VACUUM_DONE;
+		}
 		CommitTransactionCommand();
 	}
 	PG_CATCH();
