@@ -2,7 +2,7 @@
 # are written, tables vacuumed, altered and rewritten, row groups built by VACUUM, by functions and by the worker - and while all of that is
 # killed in the middle, one step after the other, so that the server starts again and replays.
 #
-# CSCAN_COLUMNS_SECONDS says how long (40).  CSCAN_COLUMNS_SEED repeats what is drawn.
+# CSCAN_COLUMNS_SECONDS says how long (20).  CSCAN_COLUMNS_SEED repeats what is drawn.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-my $seconds = $ENV{CSCAN_COLUMNS_SECONDS} || 40;
+my $seconds = $ENV{CSCAN_COLUMNS_SECONDS} || 20;
 my $seed = $ENV{CSCAN_COLUMNS_SEED} || (time * 1000) % 1000000007;
 my $rows = 6000;
 my @tables = qw(a b p u);
@@ -265,7 +265,7 @@ sub verify
 }
 
 my $end = time + $seconds;
-while (time < $end && !@wrong)
+while ((time < $end || $crashes < 2) && !@wrong)
 {
 	begin_sessions();
 	work(time + 6);
