@@ -110,6 +110,11 @@ def blocks_of(facts, begin, end, step=1):
     return first // step * step, min(-(-end // step) * step, facts['places'][100][0])
 
 
+def columns_of_index():
+    """Of lineitem, those that Q1 and Q6 need, as database "columns" has them in its index."""
+    return re.search(r'USING cscan_columns (\(.*?\))', (SQL / AFTER[COLUMNS]).read_text(), re.S)[1]
+
+
 def definitions():
     """table -> its CREATE TABLE"""
     return {table: definition for definition, table in re.findall(r'(CREATE TABLE (\w+).*?;)', (SQL / 'tables.sql').read_text(), re.S)}

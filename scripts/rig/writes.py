@@ -24,7 +24,6 @@ from .workload import VARIANTS, check_plan, span_of
 
 VARIANTS_OF = ('postgres', 'columns')
 DATABASE = 'writes'         # a copy, which a run may ruin
-SEVEN = 'l_shipdate, l_quantity, l_extendedprice, l_discount, l_tax, l_returnflag, l_linestatus'
 LIVE = {'autovacuum': 'on', 'max_wal_size': '4GB'}
 
 
@@ -93,7 +92,7 @@ class Copied(Pairs):
             session.execute(f'CREATE EXTENSION cscan; {data.definitions()["lineitem"]}')
             for variant in VARIANTS_OF:
                 session.execute(f'CREATE TABLE {variant} (LIKE lineitem INCLUDING ALL)')
-            session.execute(f'CREATE INDEX ON columns USING cscan_columns ({SEVEN})')
+            session.execute(f'CREATE INDEX ON columns USING cscan_columns {data.columns_of_index()}')
 
             def once(variant):
                 session.execute(f'TRUNCATE {variant}')

@@ -109,12 +109,20 @@ cscan_blocks_leave(CScanState *node)
 	node->reg = NULL;
 }
 
-/* Returns the ranges behind the head as the registry takes them. */
+/*
+ * Returns the ranges behind the head as the registry takes them.  Of row groups
+ * these have been announced before.
+ */
 CScanTarget
 cscan_blocks_target(CScanState *node)
 {
 	CScanTarget target = {.rel = node->css.ss.ss_currentRelation,.nblocks = node->nblocks};
 
+	if (node->kind == CSCAN_COLUMNS)
+	{
+		cscan_groups_target(node, &target);
+		return target;
+	}
 	while (node->nranges > 0 && node->ranges[0].end <= node->head)
 	{
 		target.read_before += node->ranges[0].end - node->ranges[0].first;
@@ -238,10 +246,7 @@ cscan_blocks_register_rest(CScanState *node)
 
 	cscan_blocks_leave(node);
 	cscan_blocks_keep_rest(node);
-	if (node->kind == CSCAN_COLUMNS)
-		cscan_groups_target(node, &target);
-	else
-		target = cscan_blocks_target(node);
+	target = cscan_blocks_target(node);
 	if (cscan_blocks_may_register(node) && node->nranges > 0 &&
 		(node->nranges <= CSCAN_MAX_RANGES || node->kind == CSCAN_COLUMNS))
 		node->reg = cscan_registry_register(RelationGetRelid(target.rel), &target, 1,

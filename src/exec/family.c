@@ -292,8 +292,6 @@ begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 	if (family->reg == NULL && family->nannounced >= least)
 		family->reg = cscan_registry_register(family->relid, targets, family->nannounced,
 											  family->by_relid[0]->policy, joinable);
-	for (int i = 0; i < family->nannounced && family->reg; i++)
-		family->by_relid[i]->counts.chunks += targets[i].nchunks;
 	if (family->reg)
 	{
 		family->active = family->turns = true;
@@ -302,8 +300,11 @@ begin(CScanFamily *family, const Bitmapset *valid, bool joinable)
 	}
 	for (int i = 0; i < family->nannounced && family->reg; i++)
 	{
-		if (family->by_relid[i]->kind == CSCAN_COLUMNS)
-			cscan_groups_settle(family->by_relid[i], &targets[i]);
+		CScanState *member = family->by_relid[i];
+
+		member->counts.chunks += targets[i].nchunks;
+		if (member->kind == CSCAN_COLUMNS)
+			cscan_groups_settle(member, &targets[i]);
 	}
 	pfree(targets);
 }
@@ -479,10 +480,7 @@ register_rest(CScanFamily *family)
 		if (member->nranges == 0)
 			continue;
 		rest[n] = member;
-		if (member->kind == CSCAN_COLUMNS)
-			cscan_groups_target(member, &targets[n++]);
-		else
-			targets[n++] = cscan_blocks_target(member);
+		targets[n++] = cscan_blocks_target(member);
 	}
 	if (n > 0 && cscan_blocks_may_register(rest[0]))
 		family->reg = cscan_registry_register(family->relid, targets, n,

@@ -36,7 +36,8 @@
  * 1. A block is stored only while nobody can see anything but all of its rows
  *	  (fill.c).  Whoever changes a row of it later sets its bit: aminsert() for
  *	  what comes, ambulkdelete() for what goes.  Both set it in both bitmaps,
- *	  in one record of the write-ahead log.
+ *	  in one record of the write-ahead log.  A statement sets it once for rows
+ *	  that come into one block, unless somebody has begun to build meanwhile.
  * 2. A group is built while its old entry serves.  Its building bitmap is
  *	  published before the heap is read, so no change is missed.
  * 3. A reader takes its snapshot, reads the bits of the visibility map, and

@@ -33,6 +33,7 @@
 
 #include "compat.h"
 
+#include "cscan.h"
 #include "shared/shared.h"
 
 /* The longest visit (us), but for a group that is being built */
@@ -57,6 +58,13 @@ extern PGDLLEXPORT void cscan_upkeep_vacuum_main(Datum arg);
  * way: it waits for nobody's lock, so leave the table alone.
  */
 extern bool cscan_vacuuming_consider(Relation heap);
+
+/* How long to rest after work, so that this has taken cscan.columns_share of the time (us). */
+static inline uint64
+cscan_upkeep_rest(uint64 worked)
+{
+	return (uint64) (worked * (1 / cscan_columns_share - 1));
+}
 
 /*
  * Sleep until then (us), or until there is something to look at.  Reads the

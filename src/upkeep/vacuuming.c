@@ -10,6 +10,7 @@
  * (cscan.columns_vacuum).
  *
  *		consider	start a worker, if the table needs it, and it is time
+ *		main		the worker
  *
  * There is one such worker at a time, in all databases.  It vacuums one table,
  * at the pace of autovacuum's cost settings, and then all rest, like the worker
@@ -102,6 +103,15 @@ is_under_way(const CScanVacuuming *last, uint64 now)
 	if (last->started == 0 || last->ended != 0)
 		return false;
 	return last->pid != 0 ? BackendPidGetProc(last->pid) != NULL : now < last->started + START_TIME;
+}
+
+/* The rest behind the last one (us). */
+static uint64
+rests_until(const CScanVacuuming *last)
+{
+	if (last->ended <= last->started)
+		return 0;
+	return last->ended + Min(cscan_upkeep_rest(last->ended - last->started), LONGEST_REST);
 }
 
 static int
@@ -215,7 +225,6 @@ cscan_vacuuming_consider(Relation heap)
 	BlockNumber missing;
 	uint64		written;
 	bool		calm;
-	uint64		took;
 
 	if (is_under_way(last, now))
 		return v != NULL && last->table == number_of(v);
@@ -232,26 +241,23 @@ cscan_vacuuming_consider(Relation heap)
 	v->looked = now;
 	v->written = written;
 
-	took = last->ended > last->started ? last->ended - last->started : 0;
-	if (missing == 0 || now < last->ended + (uint64) Min(took * (1 / cscan_columns_share - 1), LONGEST_REST))
+	if (missing == 0 || now < rests_until(last))
 		return false;
 	horizon = GetOldestNonRemovableTransactionId(heap);
 	if (!is_time(v, written, calm, horizon, now))
 		return false;
 
-	last->pid = 0;
-	last->table = number_of(v);
-	last->started = now;
-	last->ended = 0;
-	last->result = CSCAN_VACUUM_AWAY;
+	*last = (CScanVacuuming) {.table = number_of(v),.started = now,.result = CSCAN_VACUUM_AWAY};
+	if (!start_worker(heap))
+	{
+		last->started = 0;
+		return false;
+	}
 	v->written_before = written;
 	v->missing = missing;
 	v->horizon = horizon;
 	v->calm = calm;
-	if (start_worker(heap))
-		return true;
-	last->started = 0;
-	return false;
+	return true;
 }
 
 /* Others treat this process as one of autovacuum's. */

@@ -295,7 +295,7 @@ cscan_upkeep_sleep(uint64 until, uint32 wait_event)
 static void
 rest(uint64 worked)
 {
-	uint64		until = cscan_now() + Max(LEAST_REST, (uint64) (worked * (1 / cscan_columns_share - 1)));
+	uint64		until = cscan_now() + Max(LEAST_REST, cscan_upkeep_rest(worked));
 
 	cscan_shared->upkeep.rest_until = until;
 	while (cscan_now() < Min(until, visit_ends))

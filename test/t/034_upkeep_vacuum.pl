@@ -172,6 +172,37 @@ change('t', 1, 'other');
 ok(poll($node, $at_work . q( AND datname = 'other'), '1'), 'it is at work in another database');
 is(sql_fails($node, 'DROP DATABASE other'), 'it did not fail', 'which can be dropped');
 ok(poll($node, $at_work, '0'), 'it has ended');
+
+### No worker is free for it
+
+# Places: the ABM, two launchers, a visit, and one that a parallel query has.  No transaction number is used meanwhile.
+sql($node, "ALTER SYSTEM RESET autovacuum_vacuum_cost_$_") foreach qw(delay limit);
+make('t', 'on');
+covers('t', 'another table');
+$node->append_conf('postgresql.conf', "max_worker_processes = 5\nlog_min_messages = debug1\ncscan.columns_naptime = 0\n");
+$node->restart;
+wait_for_abm($node);
+my $holder = session($node, name => 'who holds the key');
+my $parallel = session($node, name => 'parallel');
+$holder->query('SELECT pg_advisory_lock(2)');
+change('t', 1);
+$before{t} = vacuums('t');
+$parallel->query('SET cscan.enabled = off; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
+	  . 'SET max_parallel_workers_per_gather = 1');
+$parallel->send(ambling_query('t', 50, 2, 0.5));
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'), '1'), 'a parallel query has the last place');
+my $log = -s $node->logfile;
+set_conf($node, 'cscan.columns_naptime' => "'1s'");
+for (1 .. 600)
+{
+	last if (() = slurp_file($node->logfile, $log) =~ /starting background worker process "cscan columns"/g) > 3;
+	select undef, undef, undef, 0.1;
+}
+is(vacuums('t'), $before{t}, 'it is visited, and not vacuumed');
+$holder->query('SELECT pg_advisory_unlock(2)');
+isnt($parallel->result . $parallel->err, '', 'the query ends');
+covers('t', 'then it is vacuumed');
+$_->quit foreach ($holder, $parallel);
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|server process .* was terminated/, 'nothing crashed');
 $node->stop;
 done_testing();
