@@ -96,6 +96,12 @@ AS 'MODULE_PATHNAME', 'cscan_why_not_at_all'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION cscan_why_not() IS 'whether there can be cooperative scans, or else why not';
 
+CREATE FUNCTION cscan_page_cost(relation regclass)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'cscan_page_cost_of'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION cscan_page_cost(regclass) IS 'what a page of the relation''s next scan is estimated to cost, in units of seq_page_cost';
+
 GRANT SELECT ON cscan_scans, cscan_chunks, cscan_relations, cscan_stat, cscan_stat_scheduler TO PUBLIC;
 
 CREATE FUNCTION cscan_columns_handler(internal)

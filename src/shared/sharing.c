@@ -8,7 +8,9 @@
  * costs 1 - n / (2 (n + 1)).  And if of the chunks that the last scans got only
  * a share was read for them, the next one will hardly need more.  The smaller
  * of both counts.  What was seen loses half of its weight every HALF_LIFE, and
- * begins with the weight of some chunks that were not shared.
+ * begins with the weight of some chunks that were not shared.  It never weighs
+ * more than MOST_SEEN chunks, so that a busy hour is forgotten as soon as a busy
+ * minute.
  *
  * The entries are a small cache with several ways.  An entry of a table without
  * scans may be lost to another one.
@@ -36,6 +38,9 @@
 /* The weight of scans that share nothing, in chunks. */
 #define PRIOR			32.0
 
+/* The most that what was seen weighs, in chunks. */
+#define MOST_SEEN		256.0
+
 typedef struct CScanSharing
 {
 	Oid			dbid;
@@ -43,7 +48,8 @@ typedef struct CScanSharing
 	bool		columns;		/* of its scans, those of columns */
 	uint32		running;		/* registered scans */
 	uint64		seen_at;		/* when a scan last went (us) */
-	double		chunks;			/* that scans got, as of then */
+	double		chunks;			/* that scans got, as of then, at most
+								 * MOST_SEEN */
 	double		read;			/* of these, those read for them */
 } CScanSharing;
 
@@ -133,6 +139,11 @@ cscan_sharing_end(Oid dbid, Oid relid, bool columns, uint32 chunks, uint32 read)
 	left = weight(entry, now);
 	entry->chunks = entry->chunks * left + chunks;
 	entry->read = entry->read * left + read;
+	if (entry->chunks > MOST_SEEN)
+	{
+		entry->read *= MOST_SEEN / entry->chunks;
+		entry->chunks = MOST_SEEN;
+	}
 	entry->seen_at = now;
 }
 

@@ -4,7 +4,7 @@ CREATE TABLE t (id int, pad text) WITH (fillfactor = 10);
 INSERT INTO t SELECT i, repeat('x', 700) FROM generate_series(1, 100) i;
 
 BEGIN;
-SELECT plan(54);
+SELECT plan(55);
 
 CREATE ROLE regress_cscan_one;
 CREATE ROLE regress_cscan_two;
@@ -31,7 +31,7 @@ END $$;
 SELECT table_privs_are('public', view, 'regress_cscan_one', '{SELECT}'::text[], view || ' is everybody''s to read, and no more')
 FROM unnest('{cscan_scans,cscan_chunks,cscan_relations,cscan_stat,cscan_stat_scheduler}'::text[]) view;
 SELECT ok(has_function_privilege('regress_cscan_one', f, 'EXECUTE'), f || ' is everybody''s to call')
-FROM unnest('{cscan_scans(),cscan_chunks(),cscan_relations(),cscan_stat(),cscan_stat_scheduler(),cscan_why_not(text)}'::text[]) f;
+FROM unnest('{cscan_scans(),cscan_chunks(),cscan_relations(),cscan_stat(),cscan_stat_scheduler(),cscan_why_not(text),cscan_page_cost(regclass)}'::text[]) f;
 SELECT ok(NOT has_function_privilege(role, 'cscan_stat_reset()', 'EXECUTE'), 'cscan_stat_reset is not ' || role || '''s')
 FROM unnest('{regress_cscan_one,regress_cscan_monitor}'::text[]) role;
 SELECT is_empty($$ SELECT FROM pg_proc, aclexplode(proacl) a WHERE proname = 'cscan_stat_reset' AND a.grantee = 0 $$, 'nor PUBLIC''s');

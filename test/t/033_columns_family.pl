@@ -100,6 +100,7 @@ ok(poll($node, 'SELECT count(*) FROM cscan_scans', '1'), 'a family of columns is
 like(sql($node, 'EXPLAIN SELECT max(x) FROM t'), qr/CScan Index/, 'columns are cheapest');
 is(sql($node, 'SELECT relid::regclass || $$ $$ || tables FROM cscan_scans'), "t $parts", 'it goes by the name of the parent');
 cmp_ok(cost('on'), '<', $alone{on} * 0.9, 'another one costs less');
+is(sql($node, "SET cscan.page_cost = auto; SELECT cscan_page_cost('$_->[0]')"), $_->[1], "cscan_page_cost('$_->[0]')") foreach [ c => 0.75 ], [ t0_i_k_x_idx => 0.75 ], [ t => 1 ], [ t0 => 1 ];
 is(cost('off'), $alone{off}, 'what reads the tables costs the same');
 $holder->query('SELECT pg_advisory_unlock(2)');
 is($slow->result . $slow->err, sql($node, 'SET cscan.enabled = off; SELECT count(*), sum(i) FROM t'), 'it is right');

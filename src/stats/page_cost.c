@@ -1,0 +1,76 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_cost.c
+ *		cscan_page_cost(relation) tells what a page of a scan of a table, or of
+ *		an index of columns, would be estimated to cost now.
+ *
+ * It is the number that planner/cost.c begins with, in units of seq_page_cost.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/relation.h"
+#include "catalog/partition.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "cscan.h"
+#include "shared/sharing.h"
+
+PG_FUNCTION_INFO_V1(cscan_page_cost_of);
+
+/*
+ * The price by a name of its own, or by that of the topmost table of which it is
+ * a partition, whichever is less: queries name one of the two.
+ */
+static double
+cost_of(Oid name, Oid table, bool columns)
+{
+	double		cost = cscan_sharing_page_cost(MyDatabaseId, name, columns);
+
+	if (get_rel_relispartition(table))
+		cost = Min(cost, cscan_sharing_page_cost(MyDatabaseId, llast_oid(get_partition_ancestors(table)), columns));
+	return cost;
+}
+
+static double
+cost_of_relation(Relation rel)
+{
+	Oid			relid = RelationGetRelid(rel);
+
+	switch (rel->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_MATVIEW:
+		case RELKIND_PARTITIONED_TABLE:
+			return cost_of(relid, relid, false);
+		case RELKIND_INDEX:
+			if (rel->rd_rel->relam == get_index_am_oid("cscan_columns", true))
+				return cost_of(relid, rel->rd_index->indrelid, true);
+			break;
+		case RELKIND_PARTITIONED_INDEX:
+			if (rel->rd_rel->relam == get_index_am_oid("cscan_columns", true))
+				return cost_of(rel->rd_index->indrelid, rel->rd_index->indrelid, true);
+			break;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is neither a table nor an index of columns", RelationGetRelationName(rel))));
+}
+
+Datum
+cscan_page_cost_of(PG_FUNCTION_ARGS)
+{
+	Relation	rel;
+	double		cost;
+
+	cscan_require_preload();
+	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
+	cost = cscan_page_cost == CSCAN_AUTO ? cost_of_relation(rel) : cscan_page_cost;
+	relation_close(rel, AccessShareLock);
+	PG_RETURN_FLOAT8(cost);
+}
