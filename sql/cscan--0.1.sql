@@ -15,7 +15,7 @@ DROP FUNCTION cscan_warn_unless_preloaded();
 CREATE FUNCTION cscan_scans(
 	OUT pid integer, OUT datid oid, OUT relid oid, OUT policy text, OUT tables integer,
 	OUT chunks_total integer, OUT chunks_done integer, OUT chunks_available integer,
-	OUT blocked_since timestamptz, OUT ranges int8multirange)
+	OUT blocked_since timestamptz, OUT idle boolean, OUT ranges int8multirange)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cscan_scans_srf'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;

@@ -194,7 +194,7 @@ copy_next(const CScanView *view, int from, CScanCopy *copy)
 	return CSCAN_NONE;
 }
 
-/* cscan_scans: pid, datid, relid, policy, tables, chunks_*, blocked_since, ranges */
+/* cscan_scans: pid, datid, relid, policy, tables, chunks_*, blocked_since, idle, ranges */
 Datum
 cscan_scans_srf(PG_FUNCTION_ARGS)
 {
@@ -225,10 +225,11 @@ cscan_scans_srf(PG_FUNCTION_ARGS)
 												(int64) (cscan_now() - s->since));
 		else
 			row.nulls[8] = true;
+		row.values[9] = BoolGetDatum(!s->started || s->stalled);
 		if (copy->has_ranges)
-			row.values[9] = multirange_of(copy->ranges, copy->nranges);
+			row.values[10] = multirange_of(copy->ranges, copy->nranges);
 		else
-			row.nulls[9] = true;
+			row.nulls[10] = true;
 		put_rows(fcinfo, &row, 1);
 	}
 	return (Datum) 0;

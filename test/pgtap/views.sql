@@ -12,7 +12,7 @@ CREATE FUNCTION columns_of(rel regclass) RETURNS text LANGUAGE sql AS $$
     FROM pg_attribute WHERE attrelid = rel AND attnum > 0 AND NOT attisdropped
 $$;
 SELECT is(columns_of('cscan_scans'), 'pid integer, datid oid, relid oid, policy text, tables integer, chunks_total integer, chunks_done integer, '
-    'chunks_available integer, blocked_since timestamp with time zone, ranges int8multirange', 'cscan_scans');
+    'chunks_available integer, blocked_since timestamp with time zone, idle boolean, ranges int8multirange', 'cscan_scans');
 SELECT is(columns_of('cscan_chunks'), 'datid oid, relid oid, chunk integer, state text, interested integer, starved integer, users integer',
     'cscan_chunks');
 SELECT is(columns_of('cscan_relations'), 'datid oid, relid oid, scans integer, chunks_delivered bigint, chunks_loaded bigint, blocks_read bigint',

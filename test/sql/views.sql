@@ -48,7 +48,7 @@ BEGIN
     END LOOP;
 END $$;
 SELECT move_and_look('c', 250, 4);
-SELECT pid = :me AS pid, datid = :db AS datid, relid::regclass, policy, chunks_total, chunks_done, chunks_available > 0 AS available, blocked_since
+SELECT pid = :me AS pid, datid = :db AS datid, relid::regclass, policy, chunks_total, chunks_done, chunks_available > 0 AS available, blocked_since, idle
 FROM scans;
 SELECT datid = :db AS datid, relid::regclass, scans, chunks_delivered % 7 AS more, chunks_loaded >= chunks_delivered AS loaded, blocks_read >= 0 AS read
 FROM cscan_relations;
@@ -74,6 +74,9 @@ BEGIN
     RETURN (SELECT locks FROM cscan_stat_scheduler) - before;
 END $$;
 SELECT locks_of('SELECT FROM cscan_scans', 100) >= (SELECT 100 * count(*) FROM cscan_scans) AS one_by_one;
+-- Nobody fetches from them.
+DO $$ BEGIN FOR i IN 1..1000 LOOP EXIT WHEN (SELECT bool_and(idle) FROM cscan_scans); PERFORM pg_sleep(0.01); END LOOP; END $$;
+SELECT count(*), bool_and(idle) AS idle FROM cscan_scans;
 CLOSE d;
 SELECT relid::regclass, scans FROM cscan_relations ORDER BY relid::regclass::text;
 MOVE ALL FROM c;
