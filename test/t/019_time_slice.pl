@@ -82,12 +82,14 @@ is(sql($node, "SELECT count(*) FROM cscan_scans WHERE pid = $pid"), '1', 'with 0
 is(slice($pid), $usual, '... and its process keeps the slice that it has');
 $session->query('COMMIT; RESET cscan.time_slice');
 
-setpriority(0, $pid + 0, 3);
+# Only root could make it less nice than this one.
+my $nice = nice($$) > 16 ? 19 : nice($$) + 3;
+setpriority(0, $pid + 0, $nice);
 $session->query("BEGIN; $scan");
-is(nice($pid), 3, 'a nice process stays so');
+is(nice($pid), $nice, 'a nice process stays so');
 is(slice($pid), $long, '... with a long slice');
 $session->query('COMMIT');
-is(nice($pid), 3, '... and after it');
+is(nice($pid), $nice, '... and after it');
 
 # Workers are processes of a scan, too.
 my $gate = session($node, name => 'gate');
