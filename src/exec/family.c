@@ -12,8 +12,9 @@
  * has no row.  For a member of a family, having no row means that its turn is
  * over.
  *
- *		choose_next		Append asks for the next child: the member that has the
- *						next chunk and, in the end, the other children
+ *		choose_next		Append asks for the next child: those before the first
+ *						member, then the member that has the next chunk and, in
+ *						the end, the other children
  *		next			a member has read its chunk: the next one is its own, or
  *						the turn goes to another member
  *		rest, leave		the Append begins again, or ends
@@ -24,7 +25,7 @@
  *
  * A pass, with the flags that are set:
  *
- *		resting --begin_pass--> begun --begin--> turns, active --no chunk left--> turns
+ *		resting --choose_next--> ahead --begin--> turns, active --no chunk left--> turns
  *		   ^                      |                                            |
  *		   |                      +------- no family in this pass -----+       |
  *		   |                                                           v       v
@@ -68,6 +69,8 @@ struct CScanFamily
 	bool		turns;			/* members have turns; the other children
 								 * follow */
 	bool		begun;			/* a pass has begun, now or earlier */
+	bool		ahead;			/* children before the first member have their
+								 * place */
 	bool		resting;		/* no pass is under way */
 	bool		beginning;		/* members are being told of the pass */
 	bool		rescanned;		/* this is not the first pass */
@@ -661,27 +664,20 @@ had_turns(const CScanFamily *family, int child)
 }
 
 /*
- * Begin a pass of the Append.  PostgreSQL's choice comes first, since it does
- * the pruning.  The child that it chose is put off.
+ * Begin the members' turns in a pass of the Append.  PostgreSQL's choice comes
+ * first, since it does the pruning.  The child that it chose is put off.
  */
-static bool
-begin_pass(CScanFamily *family)
+static void
+begin_turns(CScanFamily *family)
 {
 	AppendState *append = family->append;
 
-	/* If all members are rescanned lazily, nothing has called this yet. */
-	if (family->begun)
-		cscan_family_rest(family);
-	family->begun = true;
-	if (!family->choose_other(append))
-		return false;
 	if (is_shared(family))
 		begin_shared(family);
 	else
 		begin(family, append->as_valid_subplans, false);
 	family->resume = append->as_whichplan;
 	family->other = had_turns(family, append->as_whichplan) ? -1 : append->as_whichplan;
-	return true;
 }
 
 /* Choose the Append's next child. */
@@ -690,8 +686,24 @@ choose_next(AppendState *append)
 {
 	CScanFamily *family = family_of(append);
 
-	if (append->as_whichplan < 0 && !begin_pass(family))
-		return false;
+	if (append->as_whichplan < 0)
+	{
+		/* If all members are rescanned lazily, nothing has called this yet. */
+		if (family->begun)
+			cscan_family_rest(family);
+		family->begun = family->ahead = true;
+	}
+	if (family->ahead)
+	{
+		if (!family->choose_other(append))
+			return false;
+
+		/* What a UNION ALL begins with may be a header. */
+		if (!is_shared(family) && family->members[append->as_whichplan] == NULL)
+			return true;
+		family->ahead = false;
+		begin_turns(family);
+	}
 	if (family->turns)
 	{
 		CScanState *member = family->next;

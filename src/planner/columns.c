@@ -360,6 +360,28 @@ needs_places(PlannerInfo *root, RelOptInfo *rel)
 		get_plan_rowmark(root->rowMarks, rel->relid) != NULL;
 }
 
+/*
+ * Are the scan's rows the rows of a cursor?  These have places, and come again
+ * when it goes backward.  What joins, sorts or aggregates makes rows of its own.
+ * So do subqueries that are planned before the query's tables are known: those
+ * of expressions and WITH.
+ */
+static bool
+are_cursors_rows(const PlannerInfo *root)
+{
+	if (!cscan_planning.cursor)
+		return false;
+	for (; root != NULL; root = root->parent_root)
+	{
+		const Query *parse = root->parse;
+
+		if (parse->hasAggs || parse->groupClause != NIL || parse->distinctClause != NIL || parse->hasWindowFuncs ||
+			parse->sortClause != NIL || bms_membership(root->all_baserels) != BMS_SINGLETON)
+			return false;
+	}
+	return true;
+}
+
 void
 cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
@@ -367,7 +389,7 @@ cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	ListCell   *lc;
 
 	if (!cscan_columns_enabled || rel->indexlist == NIL || rel->pages < LEAST_PAGES ||
-		rel->lateral_relids != NULL || needs_places(root, rel) ||
+		rel->lateral_relids != NULL || needs_places(root, rel) || are_cursors_rows(root) ||
 		cscan_planner_switched_off())
 		return;
 	foreach(lc, rel->indexlist)

@@ -30,6 +30,8 @@
 typedef struct CScanPlanning
 {
 	bool		active;			/* its scans may become CScans */
+	bool		cursor;			/* it is a cursor's: its rows may be fetched
+								 * backward, or changed by WHERE CURRENT OF */
 	MemoryContext context;		/* lives until the plan is finished */
 
 	/* eligible.c: decisions on members of families; NULL: none yet */

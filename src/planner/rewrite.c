@@ -368,6 +368,7 @@ cscan_planner(CSCAN_PLANNER_PARAMS)
 
 	memset(&cscan_planning, 0, sizeof(cscan_planning));
 	cscan_planning.active = cscan_enabled;
+	cscan_planning.cursor = (cursorOptions & (CURSOR_OPT_FAST_PLAN | CURSOR_OPT_SCROLL)) != 0;
 	cscan_planning.context = CurrentMemoryContext;
 	PG_TRY();
 	{

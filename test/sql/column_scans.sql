@@ -82,6 +82,51 @@ SELECT columnar('UPDATE items SET price = 1 WHERE day = ''2026-02-01''');
 SELECT columnar('DELETE FROM items WHERE day = ''2026-02-01''');
 SELECT columnar('SELECT day FROM items TABLESAMPLE SYSTEM (50)');
 SELECT columnar('SELECT sum(i.price) FROM items i JOIN items j USING (id) WHERE j.day < ''2026-01-05''');
+-- A cursor's rows have places, and may come again, if they are the scan's.
+SELECT columnar('DECLARE c CURSOR FOR SELECT day FROM items');
+SELECT columnar('DECLARE c SCROLL CURSOR FOR SELECT day FROM items LIMIT 30000');
+SELECT columnar('DECLARE c CURSOR FOR SELECT day FROM (SELECT day, price FROM items WHERE price > 5 OFFSET 0) i');
+SELECT columnar('DECLARE c CURSOR FOR SELECT day FROM items UNION ALL SELECT day FROM items');
+SELECT columnar('DECLARE c CURSOR FOR SELECT sum(price) FROM items');
+SELECT columnar('DECLARE c SCROLL CURSOR FOR SELECT day FROM items ORDER BY price');
+SELECT columnar('DECLARE c CURSOR FOR SELECT i.day FROM items i JOIN items j USING (price) WHERE j.day < ''2026-01-02''');
+SELECT columnar('DECLARE c CURSOR FOR SELECT 1 WHERE 5 = ANY (ARRAY(SELECT price FROM items))');
+SELECT columnar('DECLARE c CURSOR FOR WITH w AS MATERIALIZED (SELECT day FROM items) SELECT * FROM w');
+CREATE TABLE places AS SELECT id, day, price FROM items;
+VACUUM ANALYZE places;
+CREATE INDEX ON places USING cscan_columns (id, day, price);
+BEGIN;
+DECLARE c CURSOR FOR SELECT day, price FROM places;
+FETCH 2 FROM c;
+UPDATE places SET price = -price WHERE CURRENT OF c;
+DECLARE s SCROLL CURSOR FOR SELECT day, price FROM places;
+MOVE 10 FROM s;
+FETCH s;
+DELETE FROM places WHERE CURRENT OF s;
+SELECT id, price FROM places WHERE price < 0;
+SELECT count(*) FROM places;
+DECLARE b CURSOR FOR SELECT day, price FROM places;
+MOVE 5000 FROM b;
+MOVE BACKWARD ALL FROM b;
+FETCH b;
+DO $$
+DECLARE
+    c CURSOR FOR SELECT price FROM places WHERE day < '2026-01-02';
+    n int := 0;
+    r record;
+BEGIN
+    FOR r IN c LOOP
+        UPDATE places SET price = 0 WHERE CURRENT OF c;
+        n := n + 1;
+    END LOOP;
+    OPEN c;
+    FETCH c INTO r;
+    FETCH c INTO r;
+    FETCH PRIOR FROM c INTO r;
+    RAISE NOTICE '% rows changed, and one of % fetched again', n, r.price;
+END $$;
+ROLLBACK;
+DROP TABLE places;
 -- The settings that turn it off
 SET cscan.columns = off;
 SELECT columnar('SELECT day FROM items');

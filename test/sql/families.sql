@@ -165,6 +165,17 @@ SET enable_indexscan = off;
 SELECT n, nrows, missing, extra, count(*) AS policies
     FROM (VALUES (1, 'SELECT id FROM h WHERE grp IN (3, 4)'), (2, 'SELECT id FROM h WHERE grp IN (3, 4) AND id < 600')) q(n, query), differences(query)
     GROUP BY 1, 2, 3, 4 ORDER BY n;
+-- What a UNION ALL begins with may be a header, and comes first: in each pass, beside a family, and whatever its arms are.
+CREATE FUNCTION places(query text) RETURNS TABLE (kind text, first bigint, last bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE 'SELECT kind, min(n), max(n) FROM (SELECT row_number() OVER () AS n, kind FROM (' || query || ') u(kind)) r GROUP BY 1 ORDER BY 2';
+END $$;
+SELECT * FROM chunks('SELECT ''id'' UNION ALL SELECT id::text FROM h_1 UNION ALL SELECT id::text FROM h_2') WHERE chunks > 0;
+SELECT * FROM places('SELECT ''header'' UNION ALL SELECT CASE WHEN id > 0 THEN ''row'' END FROM h_1 UNION ALL SELECT CASE WHEN id > 0 THEN ''row'' END FROM h_2 UNION ALL SELECT ''footer''');
+SELECT * FROM places('SELECT ''header'' UNION ALL SELECT count(*)::text || '' in all'' FROM h_1 UNION ALL SELECT CASE WHEN id > 0 THEN ''row'' END FROM h_1 UNION ALL SELECT CASE WHEN id > 0 THEN ''row'' END FROM h_2');
+SELECT x, y.kind, count(*) FROM generate_series(1, 3) x, LATERAL (SELECT kind, row_number() OVER () AS n FROM
+    (SELECT 'header ' || x UNION ALL SELECT 'row' FROM h_1 WHERE id > x * 0 UNION ALL SELECT 'row' FROM h_2 WHERE id > x * 0) u(kind)) y
+    WHERE y.n = 1 GROUP BY 1, 2 ORDER BY 1;
 -- One table twice is no family, or not all of one: the workers have what they need all the same.
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;

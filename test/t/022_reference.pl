@@ -149,7 +149,7 @@ is(join(', ', sort map { $_->[0] } rows_in(section('## Wait events'))),
 my ($buffers, undef, $taken) = slurp_file('doc/tuning.md') =~ /^(\| 128 MB .*)\n(.*)\n(.*)$/m;
 my @buffers = $buffers =~ /(\d+) GB/g;
 my ($with_128, @taken) = $taken =~ /(\d+) MB/g;
-my ($least, $with_64) = slurp_file('README.md') =~ /(\d+) MB of shared memory, (\d+) MB with 64 GB/;
+my ($least, $with_64) = slurp_file('README.md') =~ /(\d+) MB of shared memory with 128 MB of `shared_buffers`, (\d+) MB with 64 GB/;
 my $defaults = PostgreSQL::Test::Cluster->new('defaults');
 my %taken = ('128MB' => $with_128, map { ("$buffers[$_]GB" => $taken[$_]) } 0 .. $#buffers);
 

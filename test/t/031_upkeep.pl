@@ -178,10 +178,14 @@ $node->reload;
 gets_covered($_, "$_ is covered all the same") foreach qw(t u);
 foreach my $fault ('store-begun fatal 1', 'store-published fatal 1')
 {
+	# Else a worker might have built all before the fault is there.
+	set_naptime(0);
+	ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), "$fault: nobody visits");
 	sql($node, "UPDATE $_ SET i = i + 1") foreach qw(t u);
 	make_visible($_) foreach qw(t u);
 	$log = -s $node->logfile;
-	set_conf($node, 'cscan.debug_fault' => "'$fault'");
+	sql($node, "ALTER SYSTEM SET cscan.debug_fault = '$fault'");
+	set_naptime("'1s'");
 	ok($node->wait_for_log(qr/injected fatal error/, $log), "$fault: it is in the server log");
 	sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
 	$node->reload;

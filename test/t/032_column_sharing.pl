@@ -166,12 +166,12 @@ foreach my $stored ('', 'stored')
 			my @others;
 
 			$cursor = session($node, name => 'cursor', policy => $policy);
-			$cursor->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t WHERE x IS NOT NULL');
+			$cursor->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t, generate_series(1, 1) WHERE x IS NOT NULL');
 			my @seen = $cursor->query("FETCH $first FROM c1") =~ /^(\d+)\|/mg;
 			while (@others < 60 && sql($node, 'SELECT count(*) FROM cscan_scans WHERE pid = ' . $cursor->pid) > 0)
 			{
 				push @others, session($node, name => 'other');
-				$others[-1]->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t WHERE x IS NOT NULL; FETCH 1 FROM c1');
+				$others[-1]->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t, generate_series(1, 1) WHERE x IS NOT NULL; FETCH 1 FROM c1');
 				# The cursor counts as idle a moment later.
 				usleep(50_000);
 			}
@@ -192,7 +192,7 @@ foreach my $statement ('REINDEX INDEX CONCURRENTLY c', 'REINDEX INDEX c', q(SELE
 	my $other = session($node, name => $statement);
 
 	$n = 100;
-	$cursor->query("BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t WHERE x IS NOT NULL; FETCH 100 FROM c1");
+	$cursor->query("BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t, generate_series(1, 1) WHERE x IS NOT NULL; FETCH 100 FROM c1");
 	$other->send($statement);
 	$n += () = $cursor->query('FETCH ALL FROM c1') =~ /^\d+\|/mg;
 	is($n, $count, "$statement beside a cursor: it gets each row once");

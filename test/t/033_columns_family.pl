@@ -137,7 +137,7 @@ foreach my $n (1 .. 5)
 {
 	my $cursor = session($node, name => "cursor $n");
 
-	$cursor->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t WHERE x IS NOT NULL; FETCH 500 FROM c1');
+	$cursor->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t, generate_series(1, 1) WHERE x IS NOT NULL; FETCH 500 FROM c1');
 	push @cursors, $cursor;
 }
 my @others = map { session($node, name => "beside cursors $_") } 1 .. 6;
