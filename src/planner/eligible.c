@@ -12,7 +12,9 @@
  * is switched off, what can never be, what is only too small.
  *
  * A family is a partitioned table, or one with inheritance children.  It
- * counts as one table against cscan.min_table_size.
+ * counts as one table against cscan.min_table_size.  A member whose rows the
+ * statement changes or locks counts for itself: if it is small, PostgreSQL's own
+ * scan locks its rows in their order, and so do all sessions.
  *
  * The planner has asked for the size of each table.  Asking once more opens
  * all of their files again, which for 1,500 partitions takes as long as the
@@ -35,6 +37,8 @@
 #include "catalog/catalog.h"
 #include "catalog/pg_am.h"
 #include "common/hashfn.h"
+#include "nodes/plannodes.h"
+#include "optimizer/prep.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 
@@ -199,13 +203,19 @@ member_pages(const RelOptInfo *rel, const RangeTblEntry *rte)
 	return blocks;
 }
 
-/* Pages of the table's family that the statement reads; 0: it has none. */
+static bool
+is_locked_mark(const PlanRowMark *mark)
+{
+	return mark != NULL && RowMarkRequiresRowShareLock(mark->markType);
+}
+
+/* Pages of the table's family that the statement reads; 0: it counts for itself. */
 static double
 family_pages(PlannerInfo *root, Index rti)
 {
 	Index		top = cscan_eligible_top_parent(root, rti);
 
-	if (top == rti)
+	if (top == rti || bms_is_member(rti, root->all_result_relids) || is_locked_mark(get_plan_rowmark(root->rowMarks, rti)))
 		return 0;
 	if (cscan_planning.root != root || cscan_planning.top != top)
 	{
@@ -279,7 +289,14 @@ top_parent(CScanFamilies *families, Index rti)
 	return rti;
 }
 
-/* Blocks of the table's family that the statement reads; 0: it has none. */
+/* Does the statement change or lock the table's rows? */
+static bool
+locks_rows_of(const PlannedStmt *stmt, Index rti)
+{
+	return list_member_int(stmt->resultRelations, (int) rti) || is_locked_mark(get_plan_rowmark(stmt->rowMarks, rti));
+}
+
+/* Blocks of the table's family that the statement reads; 0: it counts for itself. */
 static double
 family_blocks(CScanFamilies *families, Index rti)
 {
@@ -287,7 +304,7 @@ family_blocks(CScanFamilies *families, Index rti)
 	CScanFamilySize *family;
 	ListCell   *lc;
 
-	if (top == rti)
+	if (top == rti || locks_rows_of(families->stmt, rti))
 		return 0;
 	foreach(lc, families->known)
 	{
@@ -349,7 +366,7 @@ cscan_eligible_in(CScanFamilies *families, Index rti)
 {
 	Oid			relid = rt_fetch(rti, families->stmt->rtable)->relid;
 
-	if (families->decisions && top_parent(families, rti) != rti)
+	if (families->decisions && top_parent(families, rti) != rti && !locks_rows_of(families->stmt, rti))
 	{
 		const CScanDecision *decision = decisions_lookup(families->decisions, relid);
 

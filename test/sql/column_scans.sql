@@ -111,18 +111,18 @@ MOVE BACKWARD ALL FROM b;
 FETCH b;
 DO $$
 DECLARE
-    c CURSOR FOR SELECT price FROM places WHERE day < '2026-01-02';
+    mine CURSOR FOR SELECT price FROM places WHERE day < '2026-01-02';
     n int := 0;
     r record;
 BEGIN
-    FOR r IN c LOOP
-        UPDATE places SET price = 0 WHERE CURRENT OF c;
+    FOR r IN mine LOOP
+        UPDATE places SET price = 0 WHERE CURRENT OF mine;
         n := n + 1;
     END LOOP;
-    OPEN c;
-    FETCH c INTO r;
-    FETCH c INTO r;
-    FETCH PRIOR FROM c INTO r;
+    OPEN mine;
+    FETCH mine INTO r;
+    FETCH mine INTO r;
+    FETCH PRIOR FROM mine INTO r;
     RAISE NOTICE '% rows changed, and one of % fetched again', n, r.price;
 END $$;
 ROLLBACK;

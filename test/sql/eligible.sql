@@ -135,6 +135,34 @@ SELECT make_table('quarter', 256), make_table('more', 257);
 SET cscan.min_table_size = -1;
 SELECT scans('SELECT * FROM quarter'), why_not('SELECT * FROM quarter'), scans('SELECT * FROM more');
 
+-- Partitions count together, but for those whose rows are changed or locked: these are scanned in their order, by all sessions alike.
+CREATE TABLE p (id int, v int, pad text) PARTITION BY RANGE (id);
+CREATE TABLE p_1 PARTITION OF p FOR VALUES FROM (0) TO (500) WITH (fillfactor = 10);
+CREATE TABLE p_2 PARTITION OF p FOR VALUES FROM (500) TO (1000) WITH (fillfactor = 10);
+CREATE TABLE other (id int);
+INSERT INTO p SELECT i, i, repeat('x', 150) FROM generate_series(0, 999) i;
+INSERT INTO other SELECT generate_series(1, 20);
+ANALYZE p, other;
+SET cscan.min_table_size = '1500kB';
+SELECT query, scans(query) FROM (VALUES
+    (1, 'SELECT * FROM p'),
+    (2, 'SELECT * FROM p FOR UPDATE'),
+    (3, 'SELECT * FROM p FOR KEY SHARE'),
+    (4, 'UPDATE p SET v = 0'),
+    (5, 'DELETE FROM p WHERE v > 5'),
+    (6, 'SELECT p.* FROM p JOIN other ON other.id = p.v FOR UPDATE OF other'),
+    (7, 'SELECT p.* FROM p JOIN other ON other.id = p.v FOR UPDATE OF p'),
+    (8, 'UPDATE other SET id = p.v FROM p WHERE p.v = other.id'),
+    (9, 'UPDATE p SET v = 0 FROM p q WHERE p.v = q.v + 1'),
+    (10, 'WITH q AS (SELECT * FROM p FOR SHARE) SELECT count(*) FROM q'),
+    (11, 'UPDATE p_1 SET v = 0')
+) AS q(n, query) ORDER BY n;
+SELECT why_not('SELECT * FROM p FOR UPDATE');
+SET cscan.min_table_size = '999kB';
+SELECT scans('SELECT * FROM p FOR UPDATE'), scans('DELETE FROM p WHERE v > 5');
+RESET cscan.min_table_size;
+DROP TABLE p, other;
+
 RESET ALL;
 SET client_min_messages = warning;
 DROP SCHEMA eligible CASCADE;

@@ -220,6 +220,7 @@ SELECT scans('SELECT * FROM mixed WHERE id < 1000'), scans('UPDATE mixed SET grp
 
 -- Rows that move from one partition to another, in both directions, are read once.
 BEGIN;
+SET LOCAL cscan.min_table_size = 0;
 SELECT scans('UPDATE range SET id = id + 100');
 UPDATE range SET id = id + 100;
 SELECT tableoid::regclass AS partition, count(*), min(id), max(id) FROM range GROUP BY tableoid ORDER BY tableoid;
