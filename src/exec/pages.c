@@ -98,6 +98,8 @@ cscan_pages_copy(TIDBitmap *bitmap, BlockNumber nblocks, Size room)
 	b.bytes = palloc(b.bytes_room);
 	while (cscan_bitmap_next(iterator, &found))
 	{
+		CHECK_FOR_INTERRUPTS();
+
 		/*
 		 * A BRIN index does not know the table's end.  Places in bytes have
 		 * 32 bits; beyond them pages are read as a whole.
@@ -175,11 +177,12 @@ cscan_pages_offsets(const CScanPages *pages, const CScanPage *page, OffsetNumber
  * ------------------------------------------------------------------ */
 
 static int
-compare_descending(const void *a, const void *b)
+compare_descending(const void *a, const void *b, void *arg)
 {
 	BlockNumber x = *(const BlockNumber *) a;
 	BlockNumber y = *(const BlockNumber *) b;
 
+	(void) arg;
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
@@ -212,10 +215,12 @@ gap_to_keep(const CScanPages *pages, uint32 *nsuch)
 	n = 0;
 	for (uint32 i = 1; i < pages->nentries; i++)
 	{
+		if (i % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (gap_before(pages, i) >= smallest)
 			gaps[n++] = gap_before(pages, i);
 	}
-	qsort(gaps, n, sizeof(BlockNumber), compare_descending);
+	qsort_interruptible(gaps, n, sizeof(BlockNumber), compare_descending, NULL);
 
 	smallest = gaps[CSCAN_MAX_RANGES - 2];
 	*nsuch = 1;
@@ -238,6 +243,8 @@ cscan_pages_ranges(const CScanPages *pages, uint32 *nranges)
 		const CScanPage *page = &pages->entries[i];
 		BlockNumber gap = i == 0 ? 0 : gap_before(pages, i);
 
+		if (i % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (i == 0 || gap > keep || (gap == keep && nsuch > 0))
 		{
 			nsuch -= i > 0 && gap == keep;

@@ -166,8 +166,10 @@ sub last_answer
 sub vacuum_all
 {
 	my ($node, $name, $db) = @_;
-	poll($node, "VACUUM $name; SELECT bool_and(all_visible = blocks) FROM cscan_columns_status WHERE relation = '$name'::regclass", 't', $db)
-	  or die "$name cannot be vacuumed\n";
+	return if poll($node, "VACUUM $name; SELECT bool_and(all_visible = blocks) FROM cscan_columns_status WHERE relation = '$name'::regclass", 't', $db);
+	diag(sql($node, q(SELECT concat_ws(' ', pid, datname, backend_type, state, wait_event, backend_xmin, left(query, 60)) FROM pg_stat_activity ORDER BY pid)));
+	$node->psql($db || 'postgres', "VACUUM (VERBOSE) $name", stderr => \my $said);
+	die "$name cannot be vacuumed:\n$said\n";
 	return;
 }
 
