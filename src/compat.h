@@ -662,4 +662,15 @@ cscan_snapshots_may_be_too_old(void)
 #endif
 }
 
+/* 19: a set, not a list */
+static inline bool
+cscan_is_result_relation(const PlannedStmt *stmt, Index rti)
+{
+#if PG_VERSION_NUM < 190000
+	return list_member_int(stmt->resultRelations, (int) rti);
+#else
+	return bms_is_member((int) rti, stmt->resultRelationRelids);
+#endif
+}
+
 #endif							/* CSCAN_COMPAT_H */

@@ -293,7 +293,7 @@ top_parent(CScanFamilies *families, Index rti)
 static bool
 locks_rows_of(const PlannedStmt *stmt, Index rti)
 {
-	return list_member_int(stmt->resultRelations, (int) rti) || is_locked_mark(get_plan_rowmark(stmt->rowMarks, rti));
+	return cscan_is_result_relation(stmt, rti) || is_locked_mark(get_plan_rowmark(stmt->rowMarks, rti));
 }
 
 /* Blocks of the table's family that the statement reads; 0: it counts for itself. */
