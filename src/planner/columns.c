@@ -360,6 +360,17 @@ needs_places(PlannerInfo *root, RelOptInfo *rel)
 		get_plan_rowmark(root->rowMarks, rel->relid) != NULL;
 }
 
+/* Is it a UNION ALL throughout? */
+static bool
+is_union_all(Node *node)
+{
+	SetOperationStmt *op = (SetOperationStmt *) node;
+
+	if (!IsA(node, SetOperationStmt))
+		return true;
+	return op->op == SETOP_UNION && op->all && is_union_all(op->larg) && is_union_all(op->rarg);
+}
+
 /*
  * Are the scan's rows the rows of a cursor?  These have places, and come again
  * when it goes backward.  What joins, sorts or aggregates makes rows of its own.
@@ -376,7 +387,9 @@ are_cursors_rows(const PlannerInfo *root)
 		const Query *parse = root->parse;
 
 		if (parse->hasAggs || parse->groupClause != NIL || parse->distinctClause != NIL || parse->hasWindowFuncs ||
-			parse->sortClause != NIL || bms_membership(root->all_baserels) != BMS_SINGLETON)
+			parse->sortClause != NIL)
+			return false;
+		if (parse->setOperations ? !is_union_all(parse->setOperations) : bms_membership(root->all_baserels) != BMS_SINGLETON)
 			return false;
 	}
 	return true;

@@ -87,6 +87,8 @@ SELECT columnar('DECLARE c CURSOR FOR SELECT day FROM items');
 SELECT columnar('DECLARE c SCROLL CURSOR FOR SELECT day FROM items LIMIT 30000');
 SELECT columnar('DECLARE c CURSOR FOR SELECT day FROM (SELECT day, price FROM items WHERE price > 5 OFFSET 0) i');
 SELECT columnar('DECLARE c CURSOR FOR SELECT day FROM items UNION ALL SELECT day FROM items');
+SELECT columnar('DECLARE c CURSOR FOR SELECT day FROM items UNION ALL SELECT day::timestamp FROM items');
+SELECT columnar('DECLARE c CURSOR FOR SELECT day FROM items UNION SELECT day::timestamp FROM items');
 SELECT columnar('DECLARE c CURSOR FOR SELECT sum(price) FROM items');
 SELECT columnar('DECLARE c SCROLL CURSOR FOR SELECT day FROM items ORDER BY price');
 SELECT columnar('DECLARE c CURSOR FOR SELECT i.day FROM items i JOIN items j USING (price) WHERE j.day < ''2026-01-02''');
