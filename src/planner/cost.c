@@ -175,14 +175,11 @@ cscan_cost_page(PlannerInfo *root, RelOptInfo *rel, Oid index)
 {
 	Index		top = cscan_eligible_top_parent(root, rel->relid);
 	bool		columns = OidIsValid(index);
-	double		cost;
 
 	if (cscan_page_cost != CSCAN_AUTO)
 		return cscan_page_cost;
-	cost = cscan_sharing_page_cost(MyDatabaseId, columns ? index : planner_rt_fetch(rel->relid, root)->relid, columns);
-	if (top != rel->relid)
-		cost = Min(cost, cscan_sharing_page_cost(MyDatabaseId, planner_rt_fetch(top, root)->relid, columns));
-	return cost;
+	return cscan_sharing_page_cost(columns ? index : planner_rt_fetch(rel->relid, root)->relid,
+								   top != rel->relid ? planner_rt_fetch(top, root)->relid : InvalidOid, columns);
 }
 
 /* Do nodes above lock rows in the order in which they come (rewrite.c)? */

@@ -37,7 +37,6 @@
 #include "catalog/catalog.h"
 #include "catalog/pg_am.h"
 #include "common/hashfn.h"
-#include "nodes/plannodes.h"
 #include "optimizer/prep.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"

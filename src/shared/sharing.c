@@ -166,8 +166,8 @@ count_active(Oid dbid, Oid relid, bool columns, uint32 running)
 	return active;
 }
 
-double
-cscan_sharing_page_cost(Oid dbid, Oid relid, bool columns)
+static double
+page_cost(Oid dbid, Oid relid, bool columns)
 {
 	const CScanSharing *entry = find(dbid, relid, columns);
 	uint32		running;
@@ -186,4 +186,12 @@ cscan_sharing_page_cost(Oid dbid, Oid relid, bool columns)
 		cost = Min(cost, 1.0 - n / (2.0 * (n + 1.0)));
 	}
 	return Min(1.0, Max(CSCAN_LEAST_PAGE_COST, cost));
+}
+
+double
+cscan_sharing_page_cost(Oid relid, Oid parent, bool columns)
+{
+	double		cost = page_cost(MyDatabaseId, relid, columns);
+
+	return OidIsValid(parent) ? Min(cost, page_cost(MyDatabaseId, parent, columns)) : cost;
 }

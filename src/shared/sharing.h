@@ -26,8 +26,12 @@
 extern void cscan_sharing_begin(Oid dbid, Oid relid, bool columns);
 extern void cscan_sharing_end(Oid dbid, Oid relid, bool columns, uint32 chunks, uint32 read);
 
-/* From CSCAN_LEAST_PAGE_COST to 1.  Takes no lock. */
-extern double cscan_sharing_page_cost(Oid dbid, Oid relid, bool columns);
+/*
+ * From CSCAN_LEAST_PAGE_COST to 1, the less of what it is by the relation's own
+ * name and by that of its topmost parent, if it has one: queries name one of the
+ * two.  Of columns the relation is the index.  Takes no lock.
+ */
+extern double cscan_sharing_page_cost(Oid relid, Oid parent, bool columns);
 
 extern Size cscan_sharing_size(void);
 extern void cscan_sharing_attach(void *memory);

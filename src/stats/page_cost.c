@@ -23,18 +23,11 @@
 
 PG_FUNCTION_INFO_V1(cscan_page_cost_of);
 
-/*
- * The price by a name of its own, or by that of the topmost table of which it is
- * a partition, whichever is less: queries name one of the two.
- */
-static double
-cost_of(Oid name, Oid table, bool columns)
+/* The topmost table of which it is a partition, if it is one */
+static Oid
+top_of(Oid table)
 {
-	double		cost = cscan_sharing_page_cost(MyDatabaseId, name, columns);
-
-	if (get_rel_relispartition(table))
-		cost = Min(cost, cscan_sharing_page_cost(MyDatabaseId, llast_oid(get_partition_ancestors(table)), columns));
-	return cost;
+	return get_rel_relispartition(table) ? llast_oid(get_partition_ancestors(table)) : InvalidOid;
 }
 
 static double
@@ -47,14 +40,14 @@ cost_of_relation(Relation rel)
 		case RELKIND_RELATION:
 		case RELKIND_MATVIEW:
 		case RELKIND_PARTITIONED_TABLE:
-			return cost_of(relid, relid, false);
+			return cscan_sharing_page_cost(relid, top_of(relid), false);
 		case RELKIND_INDEX:
 			if (rel->rd_rel->relam == get_index_am_oid("cscan_columns", true))
-				return cost_of(relid, rel->rd_index->indrelid, true);
+				return cscan_sharing_page_cost(relid, top_of(rel->rd_index->indrelid), true);
 			break;
 		case RELKIND_PARTITIONED_INDEX:
 			if (rel->rd_rel->relam == get_index_am_oid("cscan_columns", true))
-				return cost_of(rel->rd_index->indrelid, rel->rd_index->indrelid, true);
+				return cscan_sharing_page_cost(rel->rd_index->indrelid, top_of(rel->rd_index->indrelid), true);
 			break;
 	}
 	ereport(ERROR,

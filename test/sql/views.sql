@@ -50,7 +50,7 @@ END $$;
 SELECT move_and_look('c', 250, 4);
 SELECT pid = :me AS pid, datid = :db AS datid, relid::regclass, policy, chunks_total, chunks_done, chunks_available > 0 AS available, blocked_since, idle
 FROM scans;
-SELECT datid = :db AS datid, relid::regclass, scans, chunks_delivered % 7 AS more, chunks_loaded >= chunks_delivered AS loaded, blocks_read >= 0 AS read
+SELECT datid = :db AS datid, relid::regclass, scans, chunks_delivered, chunks_loaded >= chunks_delivered AS loaded, blocks_read >= 0 AS read
 FROM cscan_relations;
 -- The chunk in use is there, and is not wanted any more. What is there is there once, and lies within the table.
 SELECT chunk, state, interested, users FROM chunks WHERE users > 0;

@@ -166,6 +166,7 @@ foreach my $stored ('', 'stored')
 			my @others;
 
 			$cursor = session($node, name => 'cursor', policy => $policy);
+			# A cursor whose rows are a join's reads columns.
 			$cursor->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t, generate_series(1, 1) WHERE x IS NOT NULL');
 			my @seen = $cursor->query("FETCH $first FROM c1") =~ /^(\d+)\|/mg;
 			while (@others < 60 && sql($node, 'SELECT count(*) FROM cscan_scans WHERE pid = ' . $cursor->pid) > 0)

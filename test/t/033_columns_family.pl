@@ -137,6 +137,7 @@ foreach my $n (1 .. 5)
 {
 	my $cursor = session($node, name => "cursor $n");
 
+	# A cursor whose rows are a join's reads columns.
 	$cursor->query('BEGIN; DECLARE c1 CURSOR FOR SELECT i, k FROM t, generate_series(1, 1) WHERE x IS NOT NULL; FETCH 500 FROM c1');
 	push @cursors, $cursor;
 }

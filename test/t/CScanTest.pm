@@ -170,7 +170,6 @@ sub vacuum_all
 	diag(sql($node, q(SELECT concat_ws(' ', pid, datname, backend_type, state, wait_event, backend_xmin, left(query, 60)) FROM pg_stat_activity ORDER BY pid)));
 	$node->psql($db || 'postgres', "VACUUM (VERBOSE) $name", stderr => \my $said);
 	die "$name cannot be vacuumed:\n$said\n";
-	return;
 }
 
 sub server_is_up
