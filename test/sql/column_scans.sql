@@ -37,7 +37,7 @@ END $$;
 CREATE TABLE items (id int, day date, quantity numeric(12,2), price int8, flag "char", note text, pad text);
 INSERT INTO items SELECT i, '2026-01-01'::date + i / 100, (i % 5000) / 100.0, i * 17 % 1000, chr(65 + i % 3)::"char",
     CASE WHEN i % 7 > 0 THEN 'note ' || i % 50 END, repeat('x', 100) FROM generate_series(1, 30000) i;
-VACUUM ANALYZE items;
+VACUUM (FREEZE, ANALYZE) items;
 CREATE INDEX items_columns ON items USING cscan_columns (day, quantity, price, flag, note) WITH (row_group_blocks = 64);
 
 -- The plan, and what ANALYZE adds
@@ -95,7 +95,7 @@ SELECT columnar('DECLARE c CURSOR FOR SELECT i.day FROM items i JOIN items j USI
 SELECT columnar('DECLARE c CURSOR FOR SELECT 1 WHERE 5 = ANY (ARRAY(SELECT price FROM items))');
 SELECT columnar('DECLARE c CURSOR FOR WITH w AS MATERIALIZED (SELECT day FROM items) SELECT * FROM w');
 CREATE TABLE places AS SELECT id, day, price FROM items;
-VACUUM ANALYZE places;
+VACUUM (FREEZE, ANALYZE) places;
 CREATE INDEX ON places USING cscan_columns (id, day, price);
 BEGIN;
 DECLARE c CURSOR FOR SELECT day, price FROM places;
@@ -189,7 +189,7 @@ SELECT * FROM wrong('SELECT count(*) FROM items WHERE price < 0');
 -- Skipping a group does not skip its blocks in the heap.
 SELECT count(*) FROM items WHERE price = -1;
 SELECT groups - skipped AS read, hidden FROM reads('SELECT 1 FROM items WHERE price = -1');
-VACUUM (INDEX_CLEANUP on) items;
+VACUUM (FREEZE, INDEX_CLEANUP on) items;
 SELECT hidden, stale > 0 AS stale FROM reads('SELECT price FROM items');
 SELECT * FROM wrong('SELECT day, quantity, price, flag, note FROM items');
 SELECT cscan_columns_fill('items_columns') > 0 AS built;
@@ -208,7 +208,7 @@ SELECT count(*) FROM items WHERE day < '2026-02-01';
 SELECT * FROM wrong('SELECT day, quantity, price, flag, note FROM items');
 ROLLBACK;
 SELECT count(*) FROM items WHERE note = 'mine';
-VACUUM (INDEX_CLEANUP on) items;
+VACUUM (FREEZE, INDEX_CLEANUP on) items;
 SELECT cscan_columns_fill('items_columns') > 0 AS built;
 
 -- A cursor sees what was there when it was opened.
@@ -219,7 +219,7 @@ UPDATE items SET price = -5;
 MOVE FORWARD ALL FROM c;
 CLOSE c;
 ROLLBACK;
-VACUUM (INDEX_CLEANUP on) items;
+VACUUM (FREEZE, INDEX_CLEANUP on) items;
 SELECT cscan_columns_fill('items_columns') > 0 AS built;
 
 -- Serializable transactions read the heap.
@@ -247,11 +247,11 @@ DROP TABLE frozen;
 
 -- Blocks without rows
 DELETE FROM items WHERE id BETWEEN 1000 AND 8000;
-VACUUM (INDEX_CLEANUP on) items;
+VACUUM (FREEZE, INDEX_CLEANUP on) items;
 SELECT cscan_columns_fill('items_columns') > 0 AS built;
 SELECT * FROM wrong('SELECT day, quantity, price, flag, note FROM items');
 DELETE FROM items;
-VACUUM (TRUNCATE off) items;
+VACUUM (FREEZE, TRUNCATE off) items;
 SELECT cscan_columns_fill('items_columns') > 0 AS built;
 SELECT * FROM wrong('SELECT price FROM items');
 DROP TABLE items;
@@ -269,7 +269,7 @@ INSERT INTO kinds SELECT i % 2 = 0, chr(65 + i % 26)::"char", i * 17 % 65536 - 3
 FROM generate_series(1, 5000) i;
 INSERT INTO kinds (n) SELECT NULL FROM generate_series(1, 2000) i;
 ALTER TABLE kinds ADD COLUMN late text DEFAULT 'was added', ADD COLUMN empty int;
-VACUUM ANALYZE kinds;
+VACUUM (FREEZE, ANALYZE) kinds;
 CREATE INDEX kinds_columns ON kinds USING cscan_columns (v, b, c, i2, f8, t, iv, n, nm, u, p, ch, by, j, a, e, pos, late, empty) WITH (row_group_blocks = 64);
 SELECT * FROM wrong('SELECT b, c, i2, f8, t, iv, n, nm, u, p::text, ch, by, j, a, e, pos, v, late, empty FROM kinds');
 SELECT * FROM wrong('SELECT n FROM kinds WHERE n > 1.49');
@@ -281,7 +281,7 @@ SELECT * FROM wrong('SELECT late FROM kinds WHERE empty > 0');
 -- values that are toasted in the table
 ALTER TABLE kinds ALTER COLUMN late SET STORAGE EXTERNAL;
 UPDATE kinds SET late = repeat(pos::text, 2000) WHERE pos % 100 = 0;
-VACUUM kinds;
+VACUUM (FREEZE) kinds;
 SELECT cscan_columns_fill('kinds_columns') > 0 AS built;
 SELECT * FROM wrong('SELECT late FROM kinds');
 SELECT * FROM wrong('SELECT count(*) FROM kinds k1 JOIN kinds k2 USING (late) WHERE k1.pos % 300 = 0');
@@ -295,7 +295,7 @@ ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM ('2026-02-01') TO ('2
 INSERT INTO parts SELECT i, '2026-01-01'::date + i % 59, i, md5(i::text) || repeat('x', 48) FROM generate_series(1, 20000) i;
 CREATE INDEX parts_all ON parts USING cscan_columns (day, id, price, pad) WITH (row_group_blocks = 64);
 CREATE INDEX parts_few ON parts USING cscan_columns (price, day) WITH (row_group_blocks = 64);
-VACUUM ANALYZE parts;
+VACUUM (FREEZE, ANALYZE) parts;
 SELECT sum(cscan_columns_fill(relid)) > 0 AS built FROM (SELECT relid FROM pg_partition_tree('parts_all') UNION ALL SELECT relid FROM pg_partition_tree('parts_few')) t
 WHERE relid::regclass::text <> ALL (ARRAY['parts_all', 'parts_few']);
 SELECT scan FROM reads('SELECT sum(price) FROM parts');
@@ -341,7 +341,7 @@ DROP ROLE cscan_reader;
 -- Several processes
 CREATE TABLE shared_out (a int, b int, pad text);
 INSERT INTO shared_out SELECT i, i % 100, repeat('x', 50) FROM generate_series(1, 100000) i;
-VACUUM ANALYZE shared_out;
+VACUUM (FREEZE, ANALYZE) shared_out;
 CREATE INDEX shared_out_columns ON shared_out USING cscan_columns (a, b) WITH (row_group_blocks = 64);
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -390,7 +390,7 @@ RESET max_parallel_workers_per_gather;
 
 -- An index that has gone from under a plan
 PREPARE gone AS SELECT sum(a) FROM shared_out;
-VACUUM shared_out;
+VACUUM (FREEZE) shared_out;
 SELECT cscan_columns_fill('shared_out_columns') > 0 AS built;
 SELECT scan FROM reads('EXECUTE gone');
 REINDEX INDEX shared_out_columns;

@@ -42,7 +42,7 @@ WITH (row_group_blocks = 64);
 -- Nothing has been vacuumed yet.
 SELECT covered, stale, groups, wrong FROM state('kinds_columns');
 SELECT why_not FROM cscan_columns_state('kinds_columns');
-VACUUM kinds;
+VACUUM (FREEZE) kinds;
 SELECT cscan_columns_fill('kinds_columns') > 0 AS built;
 SELECT covered = blocks AS all, stale, groups > 3 AS some, wrong FROM state('kinds_columns');
 SELECT why_not FROM cscan_columns_state('kinds_columns');
@@ -76,14 +76,14 @@ BEGIN
     INSERT INTO scales (n0, n2) VALUES (9223372036854775808, 92233720368547758.08);
 END $$;
 SELECT count(DISTINCT scale(n)) AS scales FROM scales, LATERAL (VALUES (n0), (n1), (n2), (n3), (n4), (n17), (n18), (n19), (n20)) v(n) WHERE n0 = 1;
-VACUUM scales;
+VACUUM (FREEZE) scales;
 SELECT cscan_columns_fill('scales_columns') > 0 AS built;
 SELECT covered = blocks AS all, wrong FROM state('scales_columns');
 -- They take the room of integers.
 CREATE TABLE same AS SELECT i, i / 100.0::numeric(12,2) AS n, round(i / 100.0, 2 + i % 2) AS mixed FROM generate_series(1, 20000) i;
 UPDATE same SET n = round(n, 2);
 VACUUM FULL same;
-VACUUM same;
+VACUUM (FREEZE) same;
 CREATE INDEX same_i ON same USING cscan_columns (i);
 CREATE INDEX same_n ON same USING cscan_columns (n);
 CREATE INDEX same_mixed ON same USING cscan_columns (mixed) WITH (compression = none);
@@ -143,7 +143,7 @@ RESET cscan.enabled;
 -- What changes becomes stale: each test begins with all blocks covered.
 CREATE TABLE t (id int, v int, w int) WITH (fillfactor = 50);
 INSERT INTO t SELECT i, i, 0 FROM generate_series(1, 20000) i;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 CREATE INDEX t_columns ON t USING cscan_columns (id, v) WITH (row_group_blocks = 64);
 SELECT * FROM state('t_columns');
 -- an update of a column that is stored, of another one, and what is inserted
@@ -151,7 +151,7 @@ UPDATE t SET v = -v WHERE id = 1;
 UPDATE t SET w = 1 WHERE id = 5000;
 SELECT ctid FROM t WHERE id IN (1, 5000) ORDER BY id;
 SELECT * FROM state('t_columns');
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT * FROM state('t_columns');
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
@@ -162,43 +162,43 @@ SAVEPOINT s;
 DELETE FROM t WHERE id < 300;
 ROLLBACK TO s;
 ROLLBACK;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
 -- a row whose root is a redirected line pointer goes
 UPDATE t SET w = w + 1 WHERE id = 7000;
 UPDATE t SET w = w + 1 WHERE id = 7000;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
 DELETE FROM t WHERE id = 7000;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT * FROM state('t_columns');
 SELECT cscan_columns_fill('t_columns');
 -- many rows, and a block that is empty
 DELETE FROM t WHERE id BETWEEN 8000 AND 9000;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT * FROM state('t_columns');
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
 -- their places are taken by other rows
 INSERT INTO t SELECT i, i, 1 FROM generate_series(8000, 9000) i;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT * FROM state('t_columns');
 -- dead line pointers that stay
 DELETE FROM t WHERE id = 300;
 VACUUM (INDEX_CLEANUP off) t;
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
 -- the table's end is cut off, and comes again
 DELETE FROM t WHERE id > 15000;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT * FROM state('t_columns');
 INSERT INTO t SELECT i, i, 2 FROM generate_series(15001, 20000) i;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT * FROM state('t_columns');
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
@@ -206,13 +206,13 @@ SELECT * FROM state('t_columns');
 UPDATE t SET v = 1 WHERE id = 42;
 SELECT stale > 0 AS stale FROM state('t_columns');
 SET cscan.debug_fault = 'store-begun error';
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT cscan_columns_fill('t_columns');
 UPDATE t SET v = 2 WHERE id = 4200;
 SET cscan.debug_fault = 'store-written error';
 SELECT cscan_columns_fill('t_columns');
 RESET cscan.debug_fault;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT stale, wrong FROM state('t_columns');
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
@@ -220,17 +220,17 @@ SELECT * FROM state('t_columns');
 CREATE TABLE later (id int);
 CREATE INDEX later_columns ON later USING cscan_columns (id) WITH (row_group_blocks = 64);
 INSERT INTO later SELECT generate_series(1, 1000);
-VACUUM (INDEX_CLEANUP on) later;
+VACUUM (FREEZE, INDEX_CLEANUP on) later;
 SELECT cscan_columns_fill('later_columns');
 UPDATE later SET id = -id WHERE id = 1000;
 SELECT * FROM state('later_columns');
 
 -- the last row of a block goes
 CREATE TABLE fresh AS SELECT i AS id FROM generate_series(1, 1000) i;
-VACUUM (INDEX_CLEANUP on) fresh;
+VACUUM (FREEZE, INDEX_CLEANUP on) fresh;
 CREATE INDEX fresh_columns ON fresh USING cscan_columns (id);
 DELETE FROM fresh WHERE id = (SELECT max(id) FROM fresh WHERE ctid < '(1,0)');
-VACUUM (INDEX_CLEANUP on) fresh;
+VACUUM (FREEZE, INDEX_CLEANUP on) fresh;
 SELECT * FROM state('fresh_columns');
 
 -- Space is used again.
@@ -248,7 +248,7 @@ REINDEX INDEX t_columns;
 SELECT * FROM state('t_columns');
 REINDEX INDEX CONCURRENTLY t_columns;
 SELECT * FROM state('t_columns');
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT covered > 0 AS covered, wrong FROM state('t_columns');
 
 -- A rewritten table has an empty visibility map.
@@ -256,20 +256,20 @@ VACUUM FULL t;
 SELECT * FROM state('t_columns');
 SELECT why_not FROM cscan_columns_state('t_columns');
 ALTER TABLE t ALTER v TYPE bigint;
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT cscan_columns_fill('t_columns') >= 0 AS filled;
 SELECT covered = blocks AS all, wrong FROM state('t_columns');
 TRUNCATE t;
 SELECT * FROM state('t_columns');
 INSERT INTO t VALUES (1, 1, 1);
-VACUUM (INDEX_CLEANUP on) t;
+VACUUM (FREEZE, INDEX_CLEANUP on) t;
 SELECT cscan_columns_fill('t_columns');
 SELECT * FROM state('t_columns');
 
 -- Columns that were added with a default, or dropped
 ALTER TABLE later ADD COLUMN added int DEFAULT 7, ADD COLUMN gone text;
 ALTER TABLE later DROP COLUMN gone;
-VACUUM (INDEX_CLEANUP on) later;
+VACUUM (FREEZE, INDEX_CLEANUP on) later;
 CREATE INDEX later_added ON later USING cscan_columns (added, id);
 SELECT * FROM state('later_added');
 ALTER TABLE later DROP COLUMN added;
@@ -280,12 +280,12 @@ CREATE TABLE toasted (id int, x text);
 ALTER TABLE toasted ALTER x SET STORAGE external;
 CREATE INDEX toasted_columns ON toasted USING cscan_columns (x) WITH (row_group_blocks = 64);
 INSERT INTO toasted SELECT i, repeat('x', CASE WHEN i <= 10000 THEN 3 WHEN i < 15000 THEN 2500 ELSE 3 END) FROM generate_series(1, 20000) i;
-VACUUM (INDEX_CLEANUP on) toasted;
+VACUUM (FREEZE, INDEX_CLEANUP on) toasted;
 SELECT covered > 0 AS covered, stale > 0 AS stale, wrong FROM state('toasted_columns');
 SELECT cscan_columns_fill('toasted_columns') > 0 AS built;
 SELECT covered = blocks AS all, stale, wrong FROM state('toasted_columns');
 UPDATE toasted SET x = repeat('y', 1048577) WHERE id = 1;
-VACUUM (INDEX_CLEANUP on) toasted;
+VACUUM (FREEZE, INDEX_CLEANUP on) toasted;
 SELECT cscan_columns_fill('toasted_columns') > 0 AS built;
 SELECT blocks - covered AS not_covered, stale, wrong FROM state('toasted_columns');
 SELECT why_not FROM cscan_columns_state('toasted_columns');
@@ -295,14 +295,14 @@ SELECT cscan_columns_fill('toasted_columns');
 -- VACUUM leaves alone what has values that it could not read.
 SELECT last_built AS before FROM cscan_columns_state('toasted_columns') \gset
 UPDATE toasted SET x = x || 'z' WHERE id % 150 = 1;
-VACUUM (INDEX_CLEANUP on) toasted;
+VACUUM (FREEZE, INDEX_CLEANUP on) toasted;
 SELECT last_built = :'before' AS as_before FROM cscan_columns_state('toasted_columns');
 SELECT cscan_columns_fill('toasted_columns') > 0 AS built;
 -- A block that has more bytes of strings than a row group may have is left out, and tried once.
 CREATE TABLE wide (id int, x text);
 CREATE INDEX wide_columns ON wide USING cscan_columns (id, x);
 INSERT INTO wide SELECT i, repeat('x', CASE WHEN i <= 100 THEN 1000000 ELSE 3 END) FROM generate_series(1, 5000) i;
-VACUUM (INDEX_CLEANUP on) wide;
+VACUUM (FREEZE, INDEX_CLEANUP on) wide;
 SELECT cscan_columns_fill('wide_columns');
 SELECT cscan_columns_fill('wide_columns');
 SELECT blocks - covered AS not_covered, stale, wrong FROM state('wide_columns');
@@ -310,14 +310,14 @@ SELECT why_not FROM cscan_columns_state('wide_columns');
 
 -- Unlogged tables, and partitions
 CREATE UNLOGGED TABLE unlogged AS SELECT i FROM generate_series(1, 10000) i;
-VACUUM unlogged;
+VACUUM (FREEZE) unlogged;
 CREATE INDEX unlogged_columns ON unlogged USING cscan_columns (i);
 SELECT * FROM state('unlogged_columns');
 CREATE TABLE parent (i int, x text) PARTITION BY RANGE (i);
 CREATE INDEX parent_columns ON parent USING cscan_columns (i, x);
 CREATE TABLE child PARTITION OF parent FOR VALUES FROM (0) TO (100000);
 INSERT INTO parent SELECT i, i FROM generate_series(1, 10000) i;
-VACUUM parent;
+VACUUM (FREEZE) parent;
 SELECT cscan_columns_fill('child_i_x_idx');
 SELECT * FROM state('child_i_x_idx');
 SELECT cscan_columns_fill('parent_columns');
