@@ -175,6 +175,17 @@ cscan_io_is_direct(void)
 #endif
 }
 
+/* 18: do other processes make the reads that a process asks for? */
+static inline bool
+cscan_io_has_workers(void)
+{
+#if PG_VERSION_NUM >= 180000
+	return io_method == IOMETHOD_WORKER;
+#else
+	return false;
+#endif
+}
+
 /* 16: what a check hook hands on is in a memory context; NULL: out of memory */
 static inline void *
 cscan_guc_malloc(size_t size)

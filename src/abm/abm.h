@@ -61,11 +61,21 @@ extern void cscan_loads_tidy(bool now);
 extern void cscan_loads_abandon(void);
 
 /* loader.c */
+
+/* What came of a load. */
+typedef struct CScanLoaded
+{
+	uint32		nblocks;		/* all of its blocks */
+	uint32		blocks_read;	/* of these, those read from storage */
+	bool		copied;			/* this process has copied most of them from
+								 * the page cache */
+} CScanLoaded;
+
 extern void cscan_loader_init(void);
 extern void cscan_loader_start(const CScanAction *act, const CScanSharedTable *table,
 							   int steps_ahead);
 extern bool cscan_loader_step(int slot);
-extern bool cscan_loader_finish(int slot, uint32 *nblocks, uint32 *blocks_read);
+extern bool cscan_loader_finish(int slot, CScanLoaded *loaded);
 extern void cscan_loader_give_up(int slot);
 extern uint64 cscan_loader_arrived(int slot);
 extern void cscan_loader_release(int slot, bool for_room);

@@ -90,9 +90,9 @@ typedef struct CScanFrames
 	bool		giving_up;		/* no more of it is read */
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
-	bool		looked;			/* the page cache has been asked */
-	bool		there;			/* if looked: it had most of the load */
-	bool		keep;			/* if looked: it is to keep the load */
+	bool		there;			/* the page cache had most of the load */
+	bool		drop;			/* what it need not keep is to be dropped */
+	bool		keep;			/* if so: it is to keep the load */
 	bool		sequential;		/* the kernel reads ahead by itself */
 	CScanRun	run;			/* the run being read, or handed over */
 	int			next_run;		/* number of the run that follows it */
@@ -422,6 +422,8 @@ chunk_name(const CScanFrames *f)
 #endif
 
 /*
+ * Scans may copy themselves what the page cache has.
+ *
  * With cscan.drop_behind the kernel need not keep what is now in shared
  * buffers.  It keeps a load that it had most of before, or has room for.  If
  * it had only a few pages of a load, lookups left them there, and these are
@@ -432,14 +434,14 @@ static void
 look_before_reads(CScanFrames *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
-	if (cscan_drop_behind == CSCAN_DROP_BEHIND_OFF || cscan_io_is_direct())
+	if (cscan_io_is_direct())
 		return;
 	f->there = cscan_page_cache_has_most(f->locator, f->runs, f->nruns, f->load.nblocks,
 										 f->load.place.columns ? InvalidBlockNumber : f->load.place.end);
+	f->drop = cscan_drop_behind != CSCAN_DROP_BEHIND_OFF;
 	f->keep = f->there;
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_AUTO)
 		f->keep = cscan_keep(&page_cache, chunk_name(f), f->load.nblocks, f->there);
-	f->looked = true;
 #else
 	(void) f;
 #endif
@@ -451,7 +453,7 @@ drop_behind(CScanFrames *f)
 #if CSCAN_HAVE_DROP_BEHIND
 	BlockNumber last = InvalidBlockNumber;
 
-	if (!f->looked || f->failed)
+	if (!f->drop || f->failed)
 		return;
 	for (int i = 0; i < f->nruns; i++)
 	{
@@ -554,7 +556,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	f->nruns = 0;
 	f->blocks_read = 0;
 	f->failed = f->giving_up = false;
-	f->looked = false;
+	f->there = f->drop = false;
 	f->steps_ahead = steps_ahead;
 	f->run = (CScanRun) {0, 0, 0};
 	f->next_run = 0;
@@ -650,22 +652,21 @@ cscan_loader_arrived(int slot)
 
 /*
  * Wait for a load.  Returns false if it failed: then all of the slot's pins
- * are gone.  Sets *nblocks to the number of its blocks, and *blocks_read to
- * that of the blocks read from storage.
+ * are gone, and nothing counts as read.
  */
 bool
-cscan_loader_finish(int slot, uint32 *nblocks, uint32 *blocks_read)
+cscan_loader_finish(int slot, CScanLoaded *loaded)
 {
 	CScanFrames *f = &frames[slot];
 	bool		failed;
 
-	*nblocks = *blocks_read = 0;
+	memset(loaded, 0, sizeof(CScanLoaded));
 	if (f->load.nblocks == 0)
 		return true;
 	while (cscan_loader_step(slot))
 		;
 	for (int i = 0; i < f->nruns; i++)
-		*nblocks += f->runs[i].end - f->runs[i].first;
+		loaded->nblocks += f->runs[i].end - f->runs[i].first;
 	forget_reads(f);
 	drop_behind(f);
 	FreeAccessStrategy(f->strategy);
@@ -675,7 +676,12 @@ cscan_loader_finish(int slot, uint32 *nblocks, uint32 *blocks_read)
 
 	failed = f->failed;
 	if (!failed)
-		*blocks_read = f->blocks_read;
+	{
+		loaded->blocks_read = f->blocks_read;
+
+		/* I/O workers copy for everybody at one time. */
+		loaded->copied = f->there && f->blocks_read > 0 && !cscan_io_has_workers();
+	}
 	f->load.nblocks = 0;
 	if (failed)
 		cscan_loader_release(slot, true);
@@ -690,10 +696,10 @@ void
 cscan_loader_give_up(int slot)
 {
 	CScanFrames *f = &frames[slot];
-	uint32		ignored;
+	CScanLoaded loaded;
 
 	f->giving_up = true;
-	if (cscan_loader_finish(slot, &ignored, &ignored))
+	if (cscan_loader_finish(slot, &loaded))
 		cscan_loader_release(slot, true);
 }
 
@@ -767,10 +773,10 @@ void
 cscan_loader_release(int slot, bool for_room)
 {
 	CScanFrames *f = &frames[slot];
-	uint32		ignored;
+	CScanLoaded loaded;
 
 	/* If a load in flight fails, it has released the slot. */
-	if (f->load.nblocks != 0 && !cscan_loader_finish(slot, &ignored, &ignored))
+	if (f->load.nblocks != 0 && !cscan_loader_finish(slot, &loaded))
 		return;
 
 	if (!f->failed)

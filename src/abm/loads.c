@@ -149,11 +149,20 @@ find_scans_to_wake(int slot, bool ended, uint64 columns)
 	return n;
 }
 
+/*
+ * Wake a process of each.  What comes from the page cache the others may copy
+ * themselves.
+ */
 static void
-wake_scans(int n)
+wake_scans(int n, bool copied)
 {
 	for (int i = 0; i < n; i++)
-		ConditionVariableSignal(&cscan_scans[to_wake[i]].cv);
+	{
+		if (copied)
+			ConditionVariableBroadcast(&cscan_scans[to_wake[i]].cv);
+		else
+			ConditionVariableSignal(&cscan_scans[to_wake[i]].cv);
+	}
 }
 
 /* This reads the device's pace without the lock: any value will do. */
@@ -210,9 +219,8 @@ static bool
 finish_load(int n)
 {
 	CScanLoadInFlight load = in_flight[n];
-	uint32		nblocks;
+	CScanLoaded loaded;
 	uint32		loading;
-	uint32		blocks_read;
 	bool		ok;
 	bool		more;
 	uint64		now;
@@ -221,7 +229,7 @@ finish_load(int n)
 	CScanStats *stats = &cscan_shared->stats[load.policy];
 	CScanSharedTable *table;
 
-	ok = cscan_loader_finish(load.slot, &nblocks, &blocks_read);
+	ok = cscan_loader_finish(load.slot, &loaded);
 	CSCAN_FAULT(CSCAN_FAULT_ABM_LOADED);
 
 	nin_flight--;
@@ -234,24 +242,26 @@ finish_load(int n)
 
 	/* A row group may have fewer blocks than places. */
 	loading = cscan_pool.slots[load.slot].loading;
-	if (blocks_read > 0)
-		duration = (now - Max(load.started, last_finish)) * loading / nblocks;
+	if (loaded.blocks_read > 0)
+		duration = (now - Max(load.started, last_finish)) * loading / loaded.nblocks;
 	cscan_pool_loaded(&cscan_pool, load.slot, now, duration, !ok,
-					  ok && (blocks_read == 0 || storage_is_fast()));
+					  ok && (loaded.blocks_read == 0 || storage_is_fast()));
 	stats->chunks_loaded++;
-	stats->blocks_read += blocks_read;
+	stats->blocks_read += loaded.blocks_read;
 	if (!ok)
 		read_under[load.slot] = CSCAN_NONE;
-	else if (blocks_read > 0)
+	else if (loaded.blocks_read > 0)
 		read_under[load.slot] = load.policy;
 	table->chunks_loaded++;
-	table->blocks_read += blocks_read;
+	table->blocks_read += loaded.blocks_read;
+	if (loaded.blocks_read > 0)
+		table->copies = loaded.copied ? CSCAN_COPIES : 0;
 	nwake = find_scans_to_wake(load.slot, true, PG_UINT64_MAX);
 	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
 	cscan_unlock();
-	wake_scans(nwake);
-	if ((nwake > 0 || load.waited) && blocks_read > 0)
-		note_storage((double) duration * nblocks / loading / blocks_read);
+	wake_scans(nwake, loaded.copied);
+	if ((nwake > 0 || load.waited) && loaded.blocks_read > 0)
+		note_storage((double) duration * loaded.nblocks / loading / loaded.blocks_read);
 	last_finish = now;
 	loads_since_tidy++;
 	return more;
@@ -366,7 +376,7 @@ note_arrived(CScanLoadInFlight *load)
 	cscan_pool_arrived(&cscan_pool, load->slot, &columns);
 	nwake = find_scans_to_wake(load->slot, false, new_columns);
 	cscan_unlock();
-	wake_scans(nwake);
+	wake_scans(nwake, false);
 	load->waited |= nwake > 0;
 }
 

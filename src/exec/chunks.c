@@ -89,7 +89,7 @@ cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery ho
 		cscan_parallel_open(node);
 	node->counts.resident += (how == CSCAN_RESIDENT);
 	node->counts.loaded += (how == CSCAN_LOADED);
-	node->counts.self += (how == CSCAN_SELF_READ);
+	node->counts.self += (how == CSCAN_SELF_READ || how == CSCAN_COPIED);
 }
 
 /* Set all that is to be read as one chunk. */

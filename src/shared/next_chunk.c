@@ -11,6 +11,9 @@
  * A scan takes what it finds in memory without the ABM.  While many wait for
  * the scheduler's lock it takes several such chunks at once.
  *
+ * The processes of a parallel query copy from the page cache what no other
+ * scan wants.  The ABM would do it one chunk after the other.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -44,6 +47,12 @@
  * so many found the scheduler's lock taken.  CSCAN_MAX_AHEAD is the limit.
  */
 #define MUCH_WAITING	64
+
+/*
+ * With so few copies left the ABM loads again, to see whether the page cache
+ * still has the table.
+ */
+#define FEW_COPIES		8
 
 /* Chunks that this process takes at once next time, for any scan. */
 static uint32 reach = 1;
@@ -362,6 +371,31 @@ typedef struct CScanWait
 } CScanWait;
 
 /*
+ * A process of a parallel scan would have to wait.  If its next chunk is for
+ * this scan alone, and in the page cache as far as the table's last load shows,
+ * it takes the chunk and copies it itself.  Meanwhile nothing is loaded for the
+ * scan.  Call with the lock held.
+ */
+static bool
+take_copy(CScanRegistration *reg, CScanWait *wait, uint32 *chunk)
+{
+	int			scan = reg->ticket.scan;
+	CScanSharedTable *table;
+
+	if (!cscan_scans[scan].joinable || !cscan_pool_peek(&cscan_pool, scan, chunk) ||
+		!cscan_pool_absent_for(&cscan_pool, scan, *chunk) ||
+		cscan_pool_interested(&cscan_pool, *chunk) > 1)
+		return false;
+	table = &cscan_tables[cscan_pool.space_of[*chunk]];
+	if (table->copies == 0 || !cscan_pool_take(&cscan_pool, scan, reg->helper, wait->now, chunk))
+		return false;
+	table->copies--;
+	wait->unchanged = table->copies >= FEW_COPIES && !others_wait(reg);
+	cscan_pool_set_warm(&cscan_pool, scan, wait->unchanged);
+	return true;
+}
+
+/*
  * Find a chunk for the scan, or that none is left.  False if it has to wait.
  * Call with the lock held, which may be released in between.
  */
@@ -406,6 +440,12 @@ find_chunk(CScanRegistration *reg, CScanWait *wait, uint32 *chunk, CScanDelivery
 	if (s->nwanted == 0)
 	{
 		*how = CSCAN_FINISHED;
+		return true;
+	}
+	*how = CSCAN_COPIED;
+	if (take_copy(reg, wait, chunk))
+	{
+		wait->unchanged &= (had == CSCAN_NONE);
 		return true;
 	}
 	*how = CSCAN_SELF_READ;

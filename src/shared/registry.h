@@ -83,6 +83,7 @@ typedef enum CScanDelivery
 	CSCAN_RESIDENT,				/* it was there already */
 	CSCAN_LOADED,				/* the ABM loaded it for this scan */
 	CSCAN_SELF_READ,			/* the scan must read it itself */
+	CSCAN_COPIED,				/* the same, from the page cache */
 	CSCAN_LOST					/* no chunk: the scan has lost its place */
 } CScanDelivery;
 

@@ -21,7 +21,7 @@ cscan_registration_count(const CScanTicket *ticket, uint32 chunk, CScanDelivery 
 	cscan_scans[ticket->scan].chunks_done++;
 	cscan_tables[cscan_pool.space_of[chunk]].chunks_delivered++;
 	stats->chunks_delivered++;
-	stats->self_reads += (how == CSCAN_SELF_READ);
+	stats->self_reads += (how == CSCAN_SELF_READ || how == CSCAN_COPIED);
 
 	/* This may have been the last chunk, and others may be waiting. */
 	if (s->nwanted == 0)

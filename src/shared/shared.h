@@ -135,7 +135,12 @@ typedef struct CScanSharedTable
 	uint64		chunks_delivered;
 	uint64		chunks_loaded;
 	uint64		blocks_read;
+	uint32		copies;			/* chunks that scans may still copy themselves:
+								 * the ABM's last load was from the page cache */
 } CScanSharedTable;
+
+/* Chunks that scans of a table may copy themselves after such a load. */
+#define CSCAN_COPIES	32
 
 /* Counters of one policy since the last reset. */
 typedef struct CScanStats
