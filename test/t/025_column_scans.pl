@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $primary = new_node('column_scans', init => { allows_streaming => 1 }, conf => "autovacuum = off\nrandom_page_cost = 1\n");
-my $vacuum = 'VACUUM (INDEX_CLEANUP on) t';
+my $vacuum = 'VACUUM (FREEZE, INDEX_CLEANUP on) t';
 my $fill = q(SELECT cscan_columns_fill('c'));
 
 # Rows as they are, and a number for each that no other row has.

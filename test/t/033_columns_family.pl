@@ -19,7 +19,7 @@ sql($node, 'CREATE TABLE t (i int, k int, x text, filler text) PARTITION BY RANG
 sql($node, "CREATE TABLE t$_ PARTITION OF t FOR VALUES FROM (" . ($_ * 10000) . ') TO (' . (($_ + 1) * 10000) . ')') foreach 0 .. $parts - 1;
 sql($node, q(
 	INSERT INTO t SELECT i, i % 100, md5(i::text), repeat('x', 300) FROM generate_series(0, 79999) i;
-	VACUUM ANALYZE t;
+	VACUUM (FREEZE, ANALYZE) t;
 	CREATE INDEX c ON t USING cscan_columns (i, k, x) WITH (row_group_blocks = 64)));
 my $groups = sql($node, q(SELECT sum(ceil(pg_relation_size(inhrelid) / 8192.0 / 64)) FROM pg_inherits WHERE inhparent = 't'::regclass));
 
@@ -173,7 +173,7 @@ foreach my $policy (@policies)
 sql($node, 'DROP TABLE t; CREATE TABLE t (i int, k int, x text, filler text) PARTITION BY RANGE (i)');
 sql($node, "CREATE TABLE t$_ PARTITION OF t FOR VALUES FROM (" . ($_ * 10000) . ') TO (' . (($_ + 1) * 10000) . ')') foreach 0 .. $parts - 1;
 sql($node, "CREATE TABLE small$_ PARTITION OF t FOR VALUES FROM (" . (100000 + $_) . ') TO (' . (100001 + $_) . ')') foreach 0 .. 10;
-sql($node, q(INSERT INTO t SELECT i, i % 100, md5(i::text), repeat('x', 300) FROM generate_series(0, 79999) i; VACUUM ANALYZE t));
+sql($node, q(INSERT INTO t SELECT i, i % 100, md5(i::text), repeat('x', 300) FROM generate_series(0, 79999) i; VACUUM (FREEZE, ANALYZE) t));
 sql($node, "CREATE INDEX c$_ ON t$_ USING cscan_columns (" . ($_ == 0 ? 'x, k, i' : 'i, k, x') . ') WITH (row_group_blocks = 64)') foreach 0 .. $parts - 1;
 my $gatekeeper = session($node, name => 'gatekeeper');
 my $gated = session($node, name => 'gated');
