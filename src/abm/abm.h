@@ -91,6 +91,7 @@ extern void cscan_loader_clean_up_error(void);
 
 /* page_cache.c */
 extern void cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks);
+extern bool cscan_page_cache_is_blind(void);
 extern bool cscan_page_cache_has(RelFileLocator locator, BlockNumber block);
 extern bool cscan_page_cache_has_most(RelFileLocator locator, const CScanRun *runs, int nruns,
 									  uint32 nblocks, BlockNumber chunk_end);

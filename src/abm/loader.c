@@ -91,6 +91,7 @@ typedef struct CScanFrames
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
 	bool		there;			/* the page cache had most of the load */
+	bool		seen;			/* there, and nobody had to guess */
 	bool		drop;			/* what it need not keep is to be dropped */
 	bool		keep;			/* if so: it is to keep the load */
 	bool		sequential;		/* the kernel reads ahead by itself */
@@ -438,6 +439,7 @@ look_before_reads(CScanFrames *f)
 		return;
 	f->there = cscan_page_cache_has_most(f->locator, f->runs, f->nruns, f->load.nblocks,
 										 f->load.place.columns ? InvalidBlockNumber : f->load.place.end);
+	f->seen = f->there && !cscan_page_cache_is_blind();
 	f->drop = cscan_drop_behind != CSCAN_DROP_BEHIND_OFF;
 	f->keep = f->there;
 	if (cscan_drop_behind == CSCAN_DROP_BEHIND_AUTO)
@@ -556,7 +558,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	f->nruns = 0;
 	f->blocks_read = 0;
 	f->failed = f->giving_up = false;
-	f->there = f->drop = false;
+	f->there = f->seen = f->drop = false;
 	f->steps_ahead = steps_ahead;
 	f->run = (CScanRun) {0, 0, 0};
 	f->next_run = 0;
@@ -680,7 +682,7 @@ cscan_loader_finish(int slot, CScanLoaded *loaded)
 		loaded->blocks_read = f->blocks_read;
 
 		/* I/O workers copy for everybody at one time. */
-		loaded->copied = f->there && f->blocks_read > 0 && !cscan_io_has_workers();
+		loaded->copied = f->seen && f->blocks_read > 0 && !cscan_io_has_workers();
 	}
 	f->load.nblocks = 0;
 	if (failed)

@@ -149,20 +149,11 @@ find_scans_to_wake(int slot, bool ended, uint64 columns)
 	return n;
 }
 
-/*
- * Wake a process of each.  What comes from the page cache the others may copy
- * themselves.
- */
 static void
-wake_scans(int n, bool copied)
+wake_scans(int n)
 {
 	for (int i = 0; i < n; i++)
-	{
-		if (copied)
-			ConditionVariableBroadcast(&cscan_scans[to_wake[i]].cv);
-		else
-			ConditionVariableSignal(&cscan_scans[to_wake[i]].cv);
-	}
+		ConditionVariableSignal(&cscan_scans[to_wake[i]].cv);
 }
 
 /* This reads the device's pace without the lock: any value will do. */
@@ -226,6 +217,9 @@ finish_load(int n)
 	uint64		now;
 	uint64		duration = 0;
 	int			nwake;
+	int			space;
+	bool		copies;
+	uint32		next;
 	CScanStats *stats = &cscan_shared->stats[load.policy];
 	CScanSharedTable *table;
 
@@ -238,7 +232,8 @@ finish_load(int n)
 	cscan_lock();
 	now = cscan_now();
 	cscan_shared_abm_reads(now);
-	table = &cscan_tables[cscan_pool.slots[load.slot].space];
+	space = cscan_pool.slots[load.slot].space;
+	table = &cscan_tables[space];
 
 	/* A row group may have fewer blocks than places. */
 	loading = cscan_pool.slots[load.slot].loading;
@@ -254,12 +249,17 @@ finish_load(int n)
 		read_under[load.slot] = load.policy;
 	table->chunks_loaded++;
 	table->blocks_read += loaded.blocks_read;
-	if (loaded.blocks_read > 0)
-		table->copies = loaded.copied ? CSCAN_COPIES : 0;
+	if (loaded.blocks_read > 0 && cscan_pool_interested_in(&cscan_pool, load.scan, space))
+		cscan_scans[load.scan].copies = loaded.copied ? CSCAN_COPIES : 0;
 	nwake = find_scans_to_wake(load.slot, true, PG_UINT64_MAX);
+	copies = cscan_shared_may_copy(load.scan, &next);
 	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
 	cscan_unlock();
-	wake_scans(nwake, loaded.copied);
+	wake_scans(nwake);
+
+	/* All of its processes may go on. */
+	if (copies)
+		ConditionVariableBroadcast(&cscan_scans[load.scan].cv);
 	if ((nwake > 0 || load.waited) && loaded.blocks_read > 0)
 		note_storage((double) duration * loaded.nblocks / loading / loaded.blocks_read);
 	last_finish = now;
@@ -376,7 +376,7 @@ note_arrived(CScanLoadInFlight *load)
 	cscan_pool_arrived(&cscan_pool, load->slot, &columns);
 	nwake = find_scans_to_wake(load->slot, false, new_columns);
 	cscan_unlock();
-	wake_scans(nwake, false);
+	wake_scans(nwake);
 	load->waited |= nwake > 0;
 }
 

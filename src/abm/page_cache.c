@@ -6,6 +6,7 @@
  *
  *		cscan_page_cache_advise()	these will be read
  *		cscan_page_cache_has()		is this one there?
+ *		cscan_page_cache_is_blind() or can nobody tell?
  *		cscan_page_cache_has_most()	are most of these, before they are read?
  *		cscan_page_cache_drop()		these need not be kept
  *		cscan_page_cache_forget()	close the file, and forget all answers
@@ -62,6 +63,9 @@ static uint64 ahead_first;
 static uint64 ahead_end;
 static uint32 ahead_step;
 static RelFileLocator ahead_locator;
+
+/* The kernel could not be asked when it was asked last. */
+static bool blind;
 
 /* How far the kernel reads ahead on a device (blocks); 0: not known yet. */
 static dev_t read_ahead_device;
@@ -179,6 +183,8 @@ ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *
 	uint32		nthere = 0;
 
 	end = Min(end, (uint64) MaxBlockNumber + 1);
+	if (first < end)
+		blind = false;
 	while (first < end)
 	{
 		off_t		offset = 0;
@@ -205,6 +211,8 @@ ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *
 				for (size_t page = 0; page * page_size < size; page++)
 					found |= pages[page] & 1;
 			}
+			else
+				blind = true;
 			nthere += found;
 			if (there != NULL)
 				*there++ = found;
@@ -213,6 +221,12 @@ ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *
 			munmap(map, length);
 	}
 	return nthere;
+}
+
+bool
+cscan_page_cache_is_blind(void)
+{
+	return blind;
 }
 
 bool
@@ -357,6 +371,12 @@ cscan_page_cache_drop(RelFileLocator locator, BlockNumber first, int nblocks)
 }
 
 #else
+
+bool
+cscan_page_cache_is_blind(void)
+{
+	return true;
+}
 
 bool
 cscan_page_cache_has(RelFileLocator locator, BlockNumber block)

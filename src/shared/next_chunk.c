@@ -49,8 +49,8 @@
 #define MUCH_WAITING	64
 
 /*
- * With so few copies left the ABM loads again, to see whether the page cache
- * still has the table.
+ * With so few copies left the ABM loads again for the scan, to see whether the
+ * page cache still has its chunks.
  */
 #define FEW_COPIES		8
 
@@ -371,26 +371,21 @@ typedef struct CScanWait
 } CScanWait;
 
 /*
- * A process of a parallel scan would have to wait.  If its next chunk is for
- * this scan alone, and in the page cache as far as the table's last load shows,
- * it takes the chunk and copies it itself.  Meanwhile nothing is loaded for the
- * scan.  Call with the lock held.
+ * A process of a parallel scan would have to wait.  If its next chunk is in the
+ * page cache, as far as the last load for this scan shows, it takes the chunk
+ * and copies it itself.  Meanwhile nothing is loaded for the scan.  Call with
+ * the lock held.
  */
 static bool
 take_copy(CScanRegistration *reg, CScanWait *wait, uint32 *chunk)
 {
 	int			scan = reg->ticket.scan;
-	CScanSharedTable *table;
 
-	if (!cscan_scans[scan].joinable || !cscan_pool_peek(&cscan_pool, scan, chunk) ||
-		!cscan_pool_absent_for(&cscan_pool, scan, *chunk) ||
-		cscan_pool_interested(&cscan_pool, *chunk) > 1)
+	if (!cscan_shared_may_copy(scan, chunk) ||
+		!cscan_pool_take(&cscan_pool, scan, reg->helper, wait->now, chunk))
 		return false;
-	table = &cscan_tables[cscan_pool.space_of[*chunk]];
-	if (table->copies == 0 || !cscan_pool_take(&cscan_pool, scan, reg->helper, wait->now, chunk))
-		return false;
-	table->copies--;
-	wait->unchanged = table->copies >= FEW_COPIES && !others_wait(reg);
+	cscan_scans[scan].copies--;
+	wait->unchanged = cscan_scans[scan].copies >= FEW_COPIES && !others_wait(reg);
 	cscan_pool_set_warm(&cscan_pool, scan, wait->unchanged);
 	return true;
 }

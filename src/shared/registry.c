@@ -275,6 +275,7 @@ introduce(int scan, Oid relid, bool columns, bool joinable)
 	s->chunks_got = s->chunks_read = 0;
 	s->last_progress = 0;
 	s->loads = 0;
+	s->copies = 0;
 	pg_atomic_write_u32(&s->progress, 0);
 	cscan_sharing_begin(s->dbid, s->relid, s->columns);
 }

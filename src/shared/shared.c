@@ -53,6 +53,26 @@ cscan_shared_most_room(void)
 	return (uint32) (NBuffers * CSCAN_MAX_ROOM);
 }
 
+/*
+ * Several processes copy faster than the ABM, but only for their own scan.  So no
+ * other scan may want the chunk.  Where chunks come in order, none may be passed
+ * over that is being loaded.
+ */
+bool
+cscan_shared_may_copy(int scan, uint32 *chunk)
+{
+	const CScanScan *s = &cscan_pool.scans[scan];
+
+	return cscan_scans[scan].copies > 0 && s->used && s->nhelpers > 0 &&
+		!cscan_pool_has_refused(&cscan_pool, scan) &&
+		cscan_pool_peek(&cscan_pool, scan, chunk) &&
+		cscan_pool_absent_for(&cscan_pool, scan, *chunk) &&
+		cscan_pool_interested(&cscan_pool, *chunk) <= 1 &&
+		!cscan_space_is_columnar(cscan_pool_space_of(&cscan_pool, *chunk)) &&
+		(!cscan_pool.state->traits[s->policy].in_order ||
+		 *chunk == cscan_pool_next_wanted(&cscan_pool, scan, s->position));
+}
+
 static uint32
 preferred_chunk_blocks(void)
 {

@@ -111,6 +111,9 @@ typedef struct CScanSharedScan
 	uint32		last_progress;	/* "progress" when the ABM last saw it change */
 	uint64		last_change;	/* when that was (us) */
 	uint64		loads;			/* loads that ended in its tables */
+	uint32		copies;			/* chunks that its processes may copy
+								 * themselves, since the ABM's last load for
+								 * it was from the page cache */
 
 	/*
 	 * Written only by the scan's processes, without a lock: pages taken so
@@ -120,6 +123,9 @@ typedef struct CScanSharedScan
 
 	ConditionVariable cv;		/* signalled when a chunk is there for it */
 } CScanSharedScan;
+
+/* Chunks that a scan's processes may copy after such a load. */
+#define CSCAN_COPIES	32
 
 typedef struct CScanSharedTable
 {
@@ -135,12 +141,7 @@ typedef struct CScanSharedTable
 	uint64		chunks_delivered;
 	uint64		chunks_loaded;
 	uint64		blocks_read;
-	uint32		copies;			/* chunks that scans may still copy themselves:
-								 * the ABM's last load was from the page cache */
 } CScanSharedTable;
-
-/* Chunks that scans of a table may copy themselves after such a load. */
-#define CSCAN_COPIES	32
 
 /* Counters of one policy since the last reset. */
 typedef struct CScanStats
@@ -414,5 +415,11 @@ extern void cscan_shared_set_budget(void);
 
 /* The room (blocks) that the pool has with the largest share. */
 extern uint32 cscan_shared_most_room(void);
+
+/*
+ * May a process of this scan copy the scan's next chunk from the page cache?
+ * Sets *chunk to it.  Call with the lock held.
+ */
+extern bool cscan_shared_may_copy(int scan, uint32 *chunk);
 
 #endif							/* CSCAN_SHARED_H */

@@ -50,6 +50,12 @@ cmp_ok($self, '>', $chunks / 2, 'its processes copy most of it');
 cmp_ok($loaded, '<', $chunks / 2, 'the ABM does little of it');
 cmp_ok($loaded, '>', 2, 'but it looks again');
 
+# In order no chunk may be passed over that is being loaded; in the end all have been read.
+$parallel->query("SET cscan.policy = normal");
+($loaded, $self) = counts($parallel, 'in order');
+cmp_ok($self, '>', $chunks / 2, 'they copy most of it in order, too');
+$parallel->query('RESET cscan.policy');
+
 my $serial = session($node, name => 'serial');
 ($loaded, $self) = counts($serial, 'one process');
 cmp_ok($self, '<', $chunks / 10, 'it waits for the ABM');
