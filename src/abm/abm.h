@@ -8,7 +8,8 @@
  *		share.c			which share of shared buffers the pool may pin
  *		holding.c		the tables that are held: when their locks come and go
  *		loads.c			loads in flight: start, finish, which scans to wake
- *		loader.c		frames: start a load, finish it, let go
+ *		frames.c		the frames that a slot holds: pin, unpin, let go
+ *		loader.c		loads: start one, go on with it, finish it
  *		page_cache.c	asks and advises the kernel about a table's blocks
  *		recent.c		where the loads of a table begin again
  *		locks.c			the heavyweight locks on tables and databases
@@ -60,6 +61,14 @@ extern void cscan_loads_drop_slot(int slot);
 extern void cscan_loads_tidy(bool now);
 extern void cscan_loads_abandon(void);
 
+/* frames.c */
+extern void cscan_frames_trim(const CScanAction *act);
+extern void cscan_frames_unpin(int slot, bool wanted);
+extern bool cscan_frames_repin(int slot);
+extern bool cscan_frames_intact(int slot);
+extern bool cscan_frames_waited_for(int slot);
+extern bool cscan_frames_holds(int slot, Buffer buffer);
+
 /* loader.c */
 
 /* What came of a load. */
@@ -79,13 +88,7 @@ extern bool cscan_loader_finish(int slot, CScanLoaded *loaded);
 extern void cscan_loader_give_up(int slot);
 extern uint64 cscan_loader_arrived(int slot);
 extern void cscan_loader_release(int slot, bool for_room);
-extern void cscan_loader_trim(const CScanAction *act);
-extern void cscan_loader_unpin(int slot, bool wanted);
-extern bool cscan_loader_repin(int slot);
-extern bool cscan_loader_intact(int slot);
 extern void cscan_loader_abandon(int slot);
-extern bool cscan_loader_waited_for(int slot);
-extern bool cscan_loader_holds(int slot, Buffer buffer);
 extern void cscan_loader_tidy(void);
 extern void cscan_loader_clean_up_error(void);
 

@@ -1,12 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * loader.c
- *		Frames: reads the blocks of a chunk into shared buffers and keeps them
- *		pinned until they are let go.  Never decides anything.
- *
- * Each slot of the pool has its frames here, in the ABM's own memory: the
- * pinned buffers and the resource owner that they are pinned under.  So after
- * an error all of a chunk's pins go at once.
+ *		Loads: reads the blocks of a chunk into a slot's frames (frames.c), which
+ *		stay pinned until they are let go.  Never decides anything.
  *
  * A load goes on step by step, 128 kB each.  The reads of the next steps are
  * handed to the kernel as far as the version can:
@@ -24,11 +20,6 @@
  * Every read that was started is waited for, whatever happens.  With io_uring
  * a read that nobody waits for keeps its buffers pinned.
  *
- * Blocks that were in memory before are left as they were found.  Blocks that
- * the ABM read and nobody wants are unpinned with a usage count of 0, unless
- * another process has used them.  So they are evicted before other blocks.
- * When their slot is given up they become the very next frames to be reused.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -39,15 +30,13 @@
 #include "utils/resowner.h"
 
 #include "abm/abm.h"
+#include "abm/frames.h"
 #include "fault.h"
 #include "policy/keep.h"
 #include "store/store.h"
 
 /* Blocks that are read before the ABM looks for other work. */
 #define BLOCKS_AT_ONCE	CSCAN_STEP_BLOCKS
-
-/* Buffer headers that are fetched from memory ahead of a look at them. */
-#define LOOK_AHEAD		16
 
 #if CSCAN_HAVE_VECTORED_IO
 typedef struct CScanRead
@@ -61,27 +50,10 @@ typedef struct CScanRead
 /* A load has no more runs: pieces that do not touch, or an index's columns. */
 #define MAX_RUNS		(CSCAN_MAX_PIECES / 2)
 
-/* How a block came into its frame. */
-typedef enum CScanFrameState
+/* What a slot's load needs while it is in flight. */
+typedef struct CScanLoad
 {
-	CSCAN_FRAME_EMPTY,			/* it has not been loaded */
-	CSCAN_FRAME_FOUND,			/* it was in memory before */
-	CSCAN_FRAME_READ			/* the ABM has read it */
-} CScanFrameState;
-
-typedef struct CScanFrames
-{
-	ResourceOwner owner;		/* NULL: holds nothing */
-	RelFileLocator locator;
-	bool		permanent;
-	int			nbuffers;		/* used places in the arrays, one for each
-								 * block of the chunk */
-	int			room;			/* size of the arrays */
-	BlockNumber *blocks;		/* in places that are not empty */
-	Buffer	   *buffers;
-	uint8	   *states;			/* of CScanFrameState */
-
-	/* The load in flight, if any */
+	CScanFrames *held;			/* the slot's frames */
 	CScanAction load;			/* what is loaded; nblocks = 0: none is */
 	CScanRun   *runs;			/* its runs of blocks */
 	int			nruns;
@@ -110,9 +82,9 @@ typedef struct CScanFrames
 	uint32		nadvised;		/* blocks */
 	uint32		nread;			/* blocks read, or found */
 #endif
-} CScanFrames;
+} CScanLoad;
 
-static CScanFrames *frames;
+static CScanLoad *loads;
 static MemoryContext loader_context;
 
 /* What the page cache is to keep: a guess that ends with the ABM. */
@@ -127,8 +99,10 @@ cscan_loader_init(void)
 {
 	loader_context = AllocSetContextCreate(TopMemoryContext, "cscan loader",
 										   ALLOCSET_DEFAULT_SIZES);
-	frames = MemoryContextAllocZero(loader_context,
-									sizeof(CScanFrames) * cscan_pool.state->limits.max_slots);
+	loads = MemoryContextAllocZero(loader_context, sizeof(CScanLoad) * cscan_pool.state->limits.max_slots);
+	cscan_frames_init(loader_context);
+	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
+		loads[i].held = cscan_frames_of(i);
 	cscan_keep_begin(&page_cache);
 }
 
@@ -157,33 +131,9 @@ report_and_clean_up(MemoryContext old_context)
 	cscan_loader_clean_up_error();
 }
 
-/* Make room for the chunk's first nbuffers blocks.  New places are empty. */
-static void
-make_room(CScanFrames *f, int nbuffers)
-{
-	if (f->room < nbuffers)
-	{
-		MemoryContext old = MemoryContextSwitchTo(loader_context);
-
-		f->blocks = f->blocks ? repalloc(f->blocks, sizeof(BlockNumber) * nbuffers) :
-			palloc(sizeof(BlockNumber) * nbuffers);
-		f->buffers = f->buffers ? repalloc(f->buffers, sizeof(Buffer) * nbuffers) :
-			palloc(sizeof(Buffer) * nbuffers);
-		f->states = f->states ? repalloc(f->states, nbuffers) : palloc(nbuffers);
-		f->room = nbuffers;
-		MemoryContextSwitchTo(old);
-	}
-	for (int i = f->nbuffers; i < nbuffers; i++)
-	{
-		f->buffers[i] = InvalidBuffer;
-		f->states[i] = CSCAN_FRAME_EMPTY;
-	}
-	f->nbuffers = Max(f->nbuffers, nbuffers);
-}
-
 /* Is there another block to read?  After a failure the rest is of no use. */
 static bool
-blocks_left(CScanFrames *f)
+blocks_left(CScanLoad *f)
 {
 	if (f->failed)
 		return false;
@@ -198,7 +148,7 @@ blocks_left(CScanFrames *f)
 
 /* The first run of which something is still to be asked for. */
 static int
-unasked_run(const CScanFrames *f)
+unasked_run(const CScanLoad *f)
 {
 	return f->next < f->run.end ? f->next_run - 1 : f->next_run;
 }
@@ -207,7 +157,7 @@ unasked_run(const CScanFrames *f)
 
 /* Start to read the next blocks that are not there yet. */
 static void
-start_read(CScanFrames *f)
+start_read(CScanLoad *f)
 {
 	CScanRead  *read = &f->reads[f->nstarted % f->steps_ahead];
 	int			place = f->run.place + (f->next - f->run.first);
@@ -220,7 +170,7 @@ start_read(CScanFrames *f)
 #endif
 
 	/* If the table has grown, part of the piece may be there. */
-	while (n < limit && f->next + n < f->run.end && f->states[place + n] == CSCAN_FRAME_EMPTY)
+	while (n < limit && f->next + n < f->run.end && f->held->states[place + n] == CSCAN_FRAME_EMPTY)
 		n++;
 	if (n == 0)
 	{
@@ -229,15 +179,15 @@ start_read(CScanFrames *f)
 	}
 
 	memset(read, 0, sizeof(CScanRead));
-	read->op.smgr = cscan_smgropen(f->locator);
+	read->op.smgr = cscan_smgropen(f->held->locator);
 #if CSCAN_HAVE_AIO
-	read->op.persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
+	read->op.persistence = f->held->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
 #else
-	read->op.smgr_persistence = f->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
+	read->op.smgr_persistence = f->held->permanent ? RELPERSISTENCE_PERMANENT : RELPERSISTENCE_UNLOGGED;
 #endif
 	read->op.forknum = MAIN_FORKNUM;
 	read->op.strategy = f->strategy;
-	if (StartReadBuffers(&read->op, &f->buffers[place], f->next, &n,
+	if (StartReadBuffers(&read->op, &f->held->buffers[place], f->next, &n,
 						 f->sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
 	{
 		read->started = true;
@@ -251,22 +201,22 @@ start_read(CScanFrames *f)
 	}
 	for (int i = 0; i < n; i++)
 	{
-		f->blocks[place + i] = f->next + i;
-		f->states[place + i] = i < ours ? CSCAN_FRAME_READ : CSCAN_FRAME_FOUND;
+		f->held->blocks[place + i] = f->next + i;
+		f->held->states[place + i] = i < ours ? CSCAN_FRAME_READ : CSCAN_FRAME_FOUND;
 	}
 	f->blocks_read += ours;
 	f->next += n;
 }
 
 static void
-start_reads(CScanFrames *f)
+start_reads(CScanLoad *f)
 {
 	while (f->nstarted - f->nfinished < (uint32) f->steps_ahead && blocks_left(f))
 		start_read(f);
 }
 
 static void
-begin_reads(CScanFrames *f)
+begin_reads(CScanLoad *f)
 {
 	f->reads = MemoryContextAlloc(loader_context, sizeof(CScanRead) * f->steps_ahead);
 	f->nstarted = f->nfinished = 0;
@@ -275,7 +225,7 @@ begin_reads(CScanFrames *f)
 
 /* Finish the next read, and start another one. */
 static void
-finish_read(CScanFrames *f)
+finish_read(CScanLoad *f)
 {
 	CScanRead  *read = &f->reads[f->nfinished++ % f->steps_ahead];
 
@@ -289,14 +239,14 @@ finish_read(CScanFrames *f)
 
 /* Reads that were started must be finished, come what may. */
 static bool
-reads_left(CScanFrames *f)
+reads_left(CScanLoad *f)
 {
 	return f->nfinished < f->nstarted;
 }
 
 /* The first run of which something is not read. */
 static int
-unread_run(const CScanFrames *f)
+unread_run(const CScanLoad *f)
 {
 	if (f->nfinished < f->nstarted)
 		return f->reads[f->nfinished % f->steps_ahead].run;
@@ -304,7 +254,7 @@ unread_run(const CScanFrames *f)
 }
 
 static void
-forget_reads(CScanFrames *f)
+forget_reads(CScanLoad *f)
 {
 	if (f->reads)
 		pfree(f->reads);
@@ -321,7 +271,7 @@ forget_reads(CScanFrames *f)
  * whether it is there.
  */
 static void
-advise_ahead(CScanFrames *f)
+advise_ahead(CScanLoad *f)
 {
 	uint32		ahead = f->steps_ahead * BLOCKS_AT_ONCE;
 
@@ -337,16 +287,16 @@ advise_ahead(CScanFrames *f)
 			f->next_advice = f->advice.first;
 		}
 		n = Min(f->advice.end - f->next_advice, Max(ahead / 2, 1));
-		if (!cscan_in_buffers(f->locator, f->next_advice) ||
-			!cscan_in_buffers(f->locator, f->next_advice + n - 1))
-			cscan_page_cache_advise(f->locator, f->next_advice, n);
+		if (!cscan_in_buffers(f->held->locator, f->next_advice) ||
+			!cscan_in_buffers(f->held->locator, f->next_advice + n - 1))
+			cscan_page_cache_advise(f->held->locator, f->next_advice, n);
 		f->next_advice += n;
 		f->nadvised += n;
 	}
 }
 
 static void
-begin_reads(CScanFrames *f)
+begin_reads(CScanLoad *f)
 {
 	f->advice = (CScanRun) {0, 0, 0};
 	f->next_advice_run = 0;
@@ -356,20 +306,20 @@ begin_reads(CScanFrames *f)
 }
 
 static bool
-reads_left(CScanFrames *f)
+reads_left(CScanLoad *f)
 {
 	return !f->giving_up && blocks_left(f);
 }
 
 static int
-unread_run(const CScanFrames *f)
+unread_run(const CScanLoad *f)
 {
 	return unasked_run(f);
 }
 
 /* Read some blocks. */
 static void
-finish_read(CScanFrames *f)
+finish_read(CScanLoad *f)
 {
 	uint32		read_before = f->blocks_read;
 
@@ -381,18 +331,18 @@ finish_read(CScanFrames *f)
 		f->nread++;
 
 		/* If the table has grown, part of the piece may be there. */
-		if (f->states[place] != CSCAN_FRAME_EMPTY)
+		if (f->held->states[place] != CSCAN_FRAME_EMPTY)
 		{
 			f->next++;
 			continue;
 		}
-		f->buffers[place] = ReadBufferWithoutRelcache(f->locator, MAIN_FORKNUM, f->next,
-													  RBM_NORMAL, f->strategy, f->permanent);
-		f->blocks[place] = f->next;
-		f->states[place] = CSCAN_FRAME_FOUND;
+		f->held->buffers[place] = ReadBufferWithoutRelcache(f->held->locator, MAIN_FORKNUM, f->next,
+													  RBM_NORMAL, f->strategy, f->held->permanent);
+		f->held->blocks[place] = f->next;
+		f->held->states[place] = CSCAN_FRAME_FOUND;
 		if (pgBufferUsage.shared_blks_read != before)
 		{
-			f->states[place] = CSCAN_FRAME_READ;
+			f->held->states[place] = CSCAN_FRAME_READ;
 			f->blocks_read++;
 		}
 		f->next++;
@@ -403,7 +353,7 @@ finish_read(CScanFrames *f)
 }
 
 static void
-forget_reads(CScanFrames *f)
+forget_reads(CScanLoad *f)
 {
 	(void) f;
 }
@@ -413,9 +363,9 @@ forget_reads(CScanFrames *f)
 #if CSCAN_HAVE_DROP_BEHIND
 
 static uint64
-chunk_name(const CScanFrames *f)
+chunk_name(const CScanLoad *f)
 {
-	uint64		table = hash_bytes_extended((const unsigned char *) &f->locator, sizeof(f->locator), 0);
+	uint64		table = hash_bytes_extended((const unsigned char *) &f->held->locator, sizeof(f->held->locator), 0);
 
 	return hash_bytes_uint32_extended(f->load.place.first, table);
 }
@@ -432,12 +382,12 @@ chunk_name(const CScanFrames *f)
  * and again, since each load uses them, until such pages fill the page cache.
  */
 static void
-look_before_reads(CScanFrames *f)
+look_before_reads(CScanLoad *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
 	if (cscan_io_is_direct())
 		return;
-	f->there = cscan_page_cache_has_most(f->locator, f->runs, f->nruns, f->load.nblocks,
+	f->there = cscan_page_cache_has_most(f->held->locator, f->runs, f->nruns, f->load.nblocks,
 										 f->load.place.columns ? InvalidBlockNumber : f->load.place.end);
 	f->seen = f->there && !cscan_page_cache_is_blind();
 	f->drop = cscan_drop_behind != CSCAN_DROP_BEHIND_OFF;
@@ -450,7 +400,7 @@ look_before_reads(CScanFrames *f)
 }
 
 static void
-drop_behind(CScanFrames *f)
+drop_behind(CScanLoad *f)
 {
 #if CSCAN_HAVE_DROP_BEHIND
 	BlockNumber last = InvalidBlockNumber;
@@ -464,19 +414,19 @@ drop_behind(CScanFrames *f)
 
 		for (BlockNumber block = first; block <= run->end; block++)
 		{
-			if (block < run->end && f->states[run->place + (block - run->first)] == CSCAN_FRAME_READ)
+			if (block < run->end && f->held->states[run->place + (block - run->first)] == CSCAN_FRAME_READ)
 			{
 				last = block;
 				continue;
 			}
 			if (!f->keep && first < block)
-				cscan_page_cache_drop(f->locator, first, block - first);
+				cscan_page_cache_drop(f->held->locator, first, block - first);
 			first = block + 1;
 		}
 	}
 
 	/* Only a chunk seen in the page cache can be seen to have gone. */
-	if (f->keep && !f->there && 2 * f->blocks_read > f->load.nblocks && cscan_page_cache_has(f->locator, last))
+	if (f->keep && !f->there && 2 * f->blocks_read > f->load.nblocks && cscan_page_cache_has(f->held->locator, last))
 		cscan_keep_remember(&page_cache, chunk_name(f), f->load.nblocks);
 #else
 	(void) f;
@@ -501,16 +451,16 @@ compare_lengths(const void *a, const void *b)
  * (Section 6.2).
  */
 static void
-find_runs(CScanFrames *f)
+find_runs(CScanLoad *f)
 {
 	const CScanLayout *layout = f->load.place.columns;
 	CScanRun	run = {0, 0, 0};
 
 	if (layout)
 	{
-		uint64		before = f->nbuffers > 0 ? f->generation : 0;
+		uint64		before = f->held->nbuffers > 0 ? f->generation : 0;
 
-		f->nruns = cscan_store_find_runs(f->locator, f->permanent, f->load.place.first / cscan_layout_blocks(layout),
+		f->nruns = cscan_store_find_runs(f->held->locator, f->held->permanent, f->load.place.first / cscan_layout_blocks(layout),
 										 layout, f->load.pieces.word[0], f->runs, &f->generation);
 
 		qsort(f->runs, f->nruns, sizeof(CScanRun), compare_lengths);
@@ -525,13 +475,13 @@ find_runs(CScanFrames *f)
 
 /* Is it one run, right behind the last load? */
 static void
-note_sequence(CScanFrames *f)
+note_sequence(CScanLoad *f)
 {
 	f->sequential = f->nruns == 1 && f->runs[0].first == next_block &&
-		RelFileLocatorEquals(f->locator, next_locator);
+		RelFileLocatorEquals(f->held->locator, next_locator);
 	if (f->nruns > 0)
 		next_block = f->runs[f->nruns - 1].end;
-	next_locator = f->locator;
+	next_locator = f->held->locator;
 }
 
 /*
@@ -541,20 +491,21 @@ note_sequence(CScanFrames *f)
 void
 cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int steps_ahead)
 {
-	CScanFrames *f = &frames[act->slot];
+	CScanLoad  *f = &loads[act->slot];
 	MemoryContext old_context = CurrentMemoryContext;
 
 	Assert(f->load.nblocks == 0);
 
 	/* Blocks that the slot held before it was unpinned are loaded again. */
-	if (f->owner == NULL)
+	if (f->held->owner == NULL)
 	{
-		f->owner = ResourceOwnerCreate(AuxProcessResourceOwner, "cscan chunk");
-		f->nbuffers = 0;
+		f->held->owner = ResourceOwnerCreate(AuxProcessResourceOwner, "cscan chunk");
+		f->held->nbuffers = 0;
 	}
-	f->locator = table->locator;
-	f->permanent = table->permanent;
+	f->held->locator = table->locator;
+	f->held->permanent = table->permanent;
 	f->load = *act;
+	f->held->loading = true;
 	f->nruns = 0;
 	f->blocks_read = 0;
 	f->failed = f->giving_up = false;
@@ -574,11 +525,11 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	f->strategy = GetAccessStrategy(BAS_BULKREAD);
 	MemoryContextSwitchTo(old_context);
 
-	CurrentResourceOwner = f->owner;
+	CurrentResourceOwner = f->held->owner;
 	PG_TRY();
 	{
 		find_runs(f);
-		make_room(f, act->place.end - act->place.first);
+		cscan_frames_make_room(f->held, act->place.end - act->place.first);
 		note_sequence(f);
 		look_before_reads(f);
 		begin_reads(f);
@@ -592,15 +543,6 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	CurrentResourceOwner = AuxProcessResourceOwner;
 }
 
-/* This also drops pins that are left after a failure. */
-static void
-delete_owner(CScanFrames *f)
-{
-	ResourceOwnerRelease(f->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
-	ResourceOwnerDelete(f->owner);
-	f->owner = NULL;
-}
-
 /*
  * Read, or wait for, about 128 kB of a load.  Returns false if nothing is
  * left; then cscan_loader_finish() will not wait.
@@ -608,13 +550,13 @@ delete_owner(CScanFrames *f)
 bool
 cscan_loader_step(int slot)
 {
-	CScanFrames *f = &frames[slot];
+	CScanLoad  *f = &loads[slot];
 	MemoryContext old_context = CurrentMemoryContext;
 
 	if (f->load.nblocks == 0 || !reads_left(f))
 		return false;
 
-	CurrentResourceOwner = f->owner;
+	CurrentResourceOwner = f->held->owner;
 	PG_TRY();
 	{
 		finish_read(f);
@@ -634,7 +576,7 @@ cscan_loader_step(int slot)
 uint64
 cscan_loader_arrived(int slot)
 {
-	const CScanFrames *f = &frames[slot];
+	const CScanLoad *f = &loads[slot];
 	const CScanLayout *layout = f->load.place.columns;
 	uint64		columns;
 
@@ -659,7 +601,7 @@ cscan_loader_arrived(int slot)
 bool
 cscan_loader_finish(int slot, CScanLoaded *loaded)
 {
-	CScanFrames *f = &frames[slot];
+	CScanLoad  *f = &loads[slot];
 	bool		failed;
 
 	memset(loaded, 0, sizeof(CScanLoaded));
@@ -685,6 +627,7 @@ cscan_loader_finish(int slot, CScanLoaded *loaded)
 		loaded->copied = f->seen && f->blocks_read > 0 && !cscan_io_has_workers();
 	}
 	f->load.nblocks = 0;
+	f->held->loading = false;
 	if (failed)
 		cscan_loader_release(slot, true);
 	return !failed;
@@ -697,7 +640,7 @@ cscan_loader_finish(int slot, CScanLoaded *loaded)
 void
 cscan_loader_give_up(int slot)
 {
-	CScanFrames *f = &frames[slot];
+	CScanLoad  *f = &loads[slot];
 	CScanLoaded loaded;
 
 	f->giving_up = true;
@@ -706,122 +649,20 @@ cscan_loader_give_up(int slot)
 }
 
 /*
- * Unpin a slot's frames, but remember where they are.  The blocks stay there
- * until another process takes the frames.  Frames that no scan wants go first.
- */
-void
-cscan_loader_unpin(int slot, bool wanted)
-{
-	CScanFrames *f = &frames[slot];
-
-	Assert(f->load.nblocks == 0);
-	if (f->owner == NULL)
-		return;
-	CurrentResourceOwner = f->owner;
-	for (int i = 0; i < f->nbuffers && !f->failed; i++)
-	{
-		if (f->states[i] == CSCAN_FRAME_EMPTY)
-			continue;
-		if (f->states[i] == CSCAN_FRAME_READ && !wanted)
-			cscan_release_unwanted(f->buffers[i]);
-		else
-			ReleaseBuffer(f->buffers[i]);
-	}
-	CurrentResourceOwner = AuxProcessResourceOwner;
-	delete_owner(f);
-}
-
-/*
- * Pin a slot's frames again.  Returns false if a block is gone; then the
- * caller must release the slot.
- */
-bool
-cscan_loader_repin(int slot)
-{
-	CScanFrames *f = &frames[slot];
-	int			i;
-
-	if (f->owner != NULL || f->nbuffers == 0)
-		return f->owner != NULL;
-	f->owner = ResourceOwnerCreate(AuxProcessResourceOwner, "cscan chunk");
-	CurrentResourceOwner = f->owner;
-	for (i = 0; i < f->nbuffers; i++)
-	{
-		if (f->states[i] != CSCAN_FRAME_EMPTY &&
-			!ReadRecentBuffer(f->locator, MAIN_FORKNUM, f->blocks[i], f->buffers[i]))
-			break;
-	}
-	if (i < f->nbuffers)
-	{
-		while (i-- > 0)
-		{
-			if (f->states[i] != CSCAN_FRAME_EMPTY)
-				ReleaseBuffer(f->buffers[i]);
-		}
-		CurrentResourceOwner = AuxProcessResourceOwner;
-		delete_owner(f);
-		return false;
-	}
-	CurrentResourceOwner = AuxProcessResourceOwner;
-	return true;
-}
-
-/*
- * Forget a slot's frames.  If their room is wanted, make them the next to be
- * reused.  The last block goes first, since the free list hands out its newest
- * entry first.
+ * Forget a slot's frames, waiting for its load if one is in flight.  "for_room":
+ * they are the next to be reused.
  */
 void
 cscan_loader_release(int slot, bool for_room)
 {
-	CScanFrames *f = &frames[slot];
+	CScanLoad  *f = &loads[slot];
 	CScanLoaded loaded;
 
 	/* If a load in flight fails, it has released the slot. */
 	if (f->load.nblocks != 0 && !cscan_loader_finish(slot, &loaded))
 		return;
-
-	if (!f->failed)
-	{
-		cscan_loader_unpin(slot, false);
-		for (int i = f->nbuffers; for_room && i-- > 0;)
-		{
-			if (f->states[i] == CSCAN_FRAME_READ)
-				cscan_buffer_is_next(f->buffers[i], f->locator, f->blocks[i]);
-		}
-	}
-	else if (f->owner != NULL)
-		delete_owner(f);
-	f->nbuffers = 0;
+	cscan_frames_release(slot, for_room, f->failed);
 	f->failed = false;
-}
-
-/* A slot has lost columns: let go of their frames, which are the next to be reused. */
-void
-cscan_loader_trim(const CScanAction *act)
-{
-	CScanFrames *f = &frames[act->slot];
-	CScanRun	run = {0, 0, 0};
-
-	Assert(f->load.nblocks == 0);
-	CurrentResourceOwner = f->owner;
-	while (cscan_action_next_run(act, &run))
-	{
-		for (int i = run.place; i < (int) (run.place + (run.end - run.first)) && i < f->nbuffers; i++)
-		{
-			if (f->states[i] == CSCAN_FRAME_READ)
-			{
-				if (f->owner)
-					cscan_release_unwanted(f->buffers[i]);
-				cscan_buffer_is_next(f->buffers[i], f->locator, f->blocks[i]);
-			}
-			else if (f->states[i] == CSCAN_FRAME_FOUND && f->owner)
-				ReleaseBuffer(f->buffers[i]);
-			f->states[i] = CSCAN_FRAME_EMPTY;
-			f->buffers[i] = InvalidBuffer;
-		}
-	}
-	CurrentResourceOwner = AuxProcessResourceOwner;
 }
 
 /*
@@ -831,7 +672,7 @@ cscan_loader_trim(const CScanAction *act)
 void
 cscan_loader_abandon(int slot)
 {
-	CScanFrames *f = &frames[slot];
+	CScanLoad  *f = &loads[slot];
 
 #if CSCAN_HAVE_AIO
 	for (uint32 i = f->nfinished; i < f->nstarted; i++)
@@ -843,58 +684,9 @@ cscan_loader_abandon(int slot)
 	}
 #endif
 	f->load.nblocks = 0;
-	if (f->owner != NULL)
-		delete_owner(f);
-}
-
-/* Are an unpinned slot's blocks still there, as far as a few show? */
-bool
-cscan_loader_intact(int slot)
-{
-	CScanFrames *f = &frames[slot];
-	int			step = Max(1, f->nbuffers / 8);
-	int			next = 0;
-
-	for (int i = 0; i < f->nbuffers; i++)
-	{
-		if (i < next || f->states[i] == CSCAN_FRAME_EMPTY)
-			continue;
-		if (!cscan_buffer_has(f->buffers[i], f->locator, f->blocks[i]))
-			return false;
-		next = i + step;
-	}
-	return true;
-}
-
-/* Does a process wait for the last other pin on one of the slot's buffers? */
-bool
-cscan_loader_waited_for(int slot)
-{
-	CScanFrames *f = &frames[slot];
-
-	for (int i = 0; i < f->nbuffers && f->owner != NULL; i++)
-	{
-		/* The headers are all over memory. */
-		if (i + LOOK_AHEAD < f->nbuffers && f->states[i + LOOK_AHEAD] != CSCAN_FRAME_EMPTY)
-			__builtin_prefetch(GetBufferDescriptor(f->buffers[i + LOOK_AHEAD] - 1));
-		if (f->states[i] != CSCAN_FRAME_EMPTY &&
-			(cscan_buffer_state(GetBufferDescriptor(f->buffers[i] - 1)) & BM_PIN_COUNT_WAITER))
-			return true;
-	}
-	return false;
-}
-
-bool
-cscan_loader_holds(int slot, Buffer buffer)
-{
-	CScanFrames *f = &frames[slot];
-
-	for (int i = 0; i < f->nbuffers && f->owner != NULL; i++)
-	{
-		if (f->buffers[i] == buffer)
-			return true;
-	}
-	return false;
+	f->held->loading = false;
+	if (f->held->owner != NULL)
+		cscan_frames_delete_owner(f->held);
 }
 
 /* Close the files of tables that may be gone; nothing may be in flight. */

@@ -347,9 +347,9 @@ cscan_loads_run_scheduler(void)
 		if (act.kind == CSCAN_ACT_EVICT)
 			let_frames_go(act.slot, for_room);
 		else if (act.kind == CSCAN_ACT_UNPIN)
-			cscan_loader_unpin(act.slot, true);
+			cscan_frames_unpin(act.slot, true);
 		else if (act.kind == CSCAN_ACT_TRIM)
-			cscan_loader_trim(&act);
+			cscan_frames_trim(&act);
 		else if (act.kind == CSCAN_ACT_LOAD)
 			start_load(&act, now);
 	}
@@ -444,10 +444,10 @@ cscan_loads_follow_wants(void)
 		if (useless != CSCAN_NONE)
 			let_frames_go(useless, true);
 		else if (unwanted != CSCAN_NONE)
-			cscan_loader_unpin(unwanted, false);
+			cscan_frames_unpin(unwanted, false);
 		else if (wanted == CSCAN_NONE)
 			return true;
-		else if (!cscan_loader_repin(wanted))
+		else if (!cscan_frames_repin(wanted))
 			cscan_loads_drop_slot(wanted);
 		if (cscan_now() >= until)
 			return false;
@@ -487,7 +487,7 @@ cscan_loads_shrink(void)
 		if (act.kind == CSCAN_ACT_EVICT)
 			let_frames_go(act.slot, true);
 		else
-			cscan_loader_unpin(act.slot, wanted);
+			cscan_frames_unpin(act.slot, wanted);
 		if (cscan_now() >= until)
 			return false;
 	}

@@ -69,7 +69,7 @@ let_go_of_waited_for(void)
 		next = (next + 1) % cscan_pool.state->limits.max_slots;
 		if (cscan_pool.slots[slot].space == CSCAN_NONE)
 			continue;
-		if (cscan_loader_waited_for(slot))
+		if (cscan_frames_waited_for(slot))
 			cscan_loads_drop_slot(slot);
 		if (cscan_now() >= until)
 			break;
@@ -82,7 +82,7 @@ let_go_of(Buffer buffer)
 {
 	for (int i = 0; i < cscan_pool.state->limits.max_slots; i++)
 	{
-		if (cscan_pool.slots[i].space != CSCAN_NONE && cscan_loader_holds(i, buffer))
+		if (cscan_pool.slots[i].space != CSCAN_NONE && cscan_frames_holds(i, buffer))
 			cscan_loads_drop_slot(i);
 	}
 }
@@ -139,7 +139,7 @@ look_for_hollow(void)
 	{
 		next = (next + 1) % cscan_pool.state->limits.max_slots;
 		if (cscan_pool.slots[next].space != CSCAN_NONE && !cscan_pool.slots[next].held &&
-			!cscan_loader_intact(next))
+			!cscan_frames_intact(next))
 			cscan_loads_drop_slot(next);
 	}
 }
