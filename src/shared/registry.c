@@ -34,11 +34,23 @@ static uint32 wait_for_release;
 /* Tables that are announced before the lock is released for a moment. */
 #define TABLES_AT_ONCE	64
 
+/* The blocks of all tables */
+static uint64
+blocks_of(const CScanTarget *targets, int ntargets)
+{
+	uint64		nblocks = 0;
+
+	for (int i = 0; i < ntargets; i++)
+		nblocks += targets[i].groups ? 0 : targets[i].nblocks;
+	return nblocks;
+}
+
 /* Is there more than one chunk to read?  One is nothing to share. */
 static bool
 worth_sharing(const CScanTarget *targets, int ntargets)
 {
 	uint64		wanted = 0;
+	uint64		nblocks = blocks_of(targets, ntargets);
 	uint32		chunk_blocks = cscan_debug_small_scans ? 0 : cscan_shared->preferred_chunk_blocks;
 
 	for (int i = 0; i < ntargets; i++)
@@ -46,7 +58,7 @@ worth_sharing(const CScanTarget *targets, int ntargets)
 		for (uint32 r = 0; r < targets[i].nranges; r++)
 			wanted += targets[i].ranges[r].end - targets[i].ranges[r].first;
 		chunk_blocks = Min(chunk_blocks,
-						   targets[i].groups ? 1 : cscan_tables_chunk_blocks(targets[i].nblocks));
+						   targets[i].groups ? 1 : cscan_tables_chunk_blocks(targets[i].nblocks, nblocks));
 	}
 	return wanted > chunk_blocks;
 }
@@ -199,6 +211,7 @@ static bool
 announce(int scan, CScanTarget *targets, int ntargets)
 {
 	uint32	   *chunk_cost = &cscan_scans[scan].chunk_cost;
+	uint64		nblocks = blocks_of(targets, ntargets);
 
 	*chunk_cost = 0;
 	for (int i = 0; i < ntargets; i++)
@@ -213,7 +226,7 @@ announce(int scan, CScanTarget *targets, int ntargets)
 		if (targets[i].groups)
 			table = cscan_tables_have_groups(targets[i].rel, targets[i].nblocks, &targets[i].groups->layout);
 		else
-			table = cscan_tables_have(targets[i].rel, targets[i].nblocks);
+			table = cscan_tables_have(targets[i].rel, targets[i].nblocks, nblocks);
 		if (table == CSCAN_NONE)
 			return false;
 		if (targets[i].groups)

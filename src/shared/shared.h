@@ -366,8 +366,8 @@ cscan_shared_abm_reads(uint64 now)
 
 /*
  * Is there an ABM, or is one expected?  An unlocked look: it may go at any time.
- * The first one has so long from when a scan first asks, since the server may
- * have had to recover before.
+ * The first one has so long from when a scan first asks, or from when it came if
+ * that was before, since the server may have had to recover.
  */
 static inline bool
 cscan_shared_abm_expected(void)
@@ -396,11 +396,11 @@ extern bool cscan_lock_at_once;
  * an index of columns; a new entry gets a copy of the layout.  "Drop" forgets
  * an entry that nothing is held of and no scan reads.  "Hide" makes an entry
  * impossible to find.  "Chunk blocks" says what a chunk of a new table would
- * have.
+ * have.  "Blocks of all" are those of all tables that the query reads with it.
  */
-extern int	cscan_tables_have(Relation rel, BlockNumber nblocks);
+extern int	cscan_tables_have(Relation rel, BlockNumber nblocks, uint64 blocks_of_all);
 extern int	cscan_tables_have_groups(Relation index, uint32 ngroups, const CScanLayout *layout);
-extern uint32 cscan_tables_chunk_blocks(BlockNumber nblocks);
+extern uint32 cscan_tables_chunk_blocks(BlockNumber nblocks, uint64 blocks_of_all);
 extern void cscan_tables_hide(int table);
 extern void cscan_tables_drop(int table);
 

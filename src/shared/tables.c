@@ -67,14 +67,22 @@ device_of(Oid tablespace)
 /*
  * A chunk's size stays as it is while its table is scanned.  So if the share
  * moves by itself, the pool holds 8 chunks even when it is least.
+ *
+ * All tables of one query together should have no more chunks than one table
+ * may have, as numbers are few.  So chunks are larger where the query has many
+ * large tables, as long as the pool holds 8.
  */
 uint32
-cscan_tables_chunk_blocks(BlockNumber nblocks)
+cscan_tables_chunk_blocks(BlockNumber nblocks, uint64 blocks_of_all)
 {
 	uint32		preferred = cscan_shared->preferred_chunk_blocks;
+	uint32		largest = cscan_pool.state->budget / 8;
 
 	if (cscan_buffer_share == CSCAN_AUTO)
-		preferred = Min(preferred, Max(1, (uint32) (NBuffers * CSCAN_BALANCE_FLOOR) / 8));
+		largest = Min(largest, Max(1, (uint32) (NBuffers * CSCAN_BALANCE_FLOOR) / 8));
+	preferred = Min(preferred, Max(largest, 1));
+	while (blocks_of_all / preferred > CSCAN_MAX_CHUNKS && preferred * 2 <= largest)
+		preferred *= 2;
 	return cscan_pool_chunk_blocks(&cscan_pool, preferred, nblocks);
 }
 
@@ -99,9 +107,9 @@ add_columnar_space(uint32 ngroups, const CScanLayout *layout, uint32 device)
  * become larger, as far as the pool allows.
  */
 static int
-add_space(BlockNumber nblocks, uint32 device)
+add_space(BlockNumber nblocks, uint64 blocks_of_all, uint32 device)
 {
-	uint32		chunk_blocks = cscan_tables_chunk_blocks(nblocks);
+	uint32		chunk_blocks = cscan_tables_chunk_blocks(nblocks, blocks_of_all);
 
 	for (;;)
 	{
@@ -131,11 +139,12 @@ key_of(Oid relid, RelFileLocator locator)
  * "size" is in row groups, or in blocks.
  */
 static int
-make_entry(Relation rel, CScanTableKey key, CScanTableEntry *entry, uint32 size, const CScanLayout *layout)
+make_entry(Relation rel, CScanTableKey key, CScanTableEntry *entry, uint32 size, uint64 blocks_of_all,
+		   const CScanLayout *layout)
 {
 	uint32		device = device_of(cscan_locator_tablespace(key.locator));
 	CScanSharedTable *t;
-	int			table = layout ? add_columnar_space(size, layout, device) : add_space(size, device);
+	int			table = layout ? add_columnar_space(size, layout, device) : add_space(size, blocks_of_all, device);
 
 	if (table != CSCAN_NONE && entry == NULL)
 	{
@@ -162,7 +171,7 @@ make_entry(Relation rel, CScanTableKey key, CScanTableEntry *entry, uint32 size,
 }
 
 int
-cscan_tables_have(Relation rel, BlockNumber nblocks)
+cscan_tables_have(Relation rel, BlockNumber nblocks, uint64 blocks_of_all)
 {
 	CScanTableKey key = key_of(RelationGetRelid(rel), cscan_relation_locator(rel));
 	CScanTableEntry *entry = hash_search(table_hash, &key, HASH_FIND, NULL);
@@ -178,7 +187,7 @@ cscan_tables_have(Relation rel, BlockNumber nblocks)
 			 cscan_pool_extend_space(&cscan_pool, entry->table, nchunks)))
 			return entry->table;
 	}
-	return make_entry(rel, key, entry, nblocks, NULL);
+	return make_entry(rel, key, entry, nblocks, blocks_of_all, NULL);
 }
 
 int
@@ -191,7 +200,7 @@ cscan_tables_have_groups(Relation index, uint32 ngroups, const CScanLayout *layo
 		(ngroups <= cscan_pool.spaces[entry->table].nchunks ||
 		 (ngroups <= CSCAN_MAX_CHUNKS && cscan_pool_extend_space(&cscan_pool, entry->table, ngroups))))
 		return entry->table;
-	return make_entry(index, key, entry, ngroups, layout);
+	return make_entry(index, key, entry, ngroups, 0, layout);
 }
 
 void

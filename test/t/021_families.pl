@@ -411,4 +411,30 @@ $node->stop;
 		SELECT page_cost_of_f_1('SELECT * FROM f JOIN f g USING (i)'))), '1.00', 'below a join of partitions, too');
 	$large->stop;
 }
+
+### Partitions that have more chunks of the usual size than there are numbers: the same query reads larger ones
+
+{
+	my $many = new_node('many', conf => "cscan.chunk_size = '64kB'\n");
+	my @files;
+
+	sql($many, q(
+		CREATE TABLE f (i int, v text) PARTITION BY LIST (i);
+		SELECT format('CREATE TABLE f_%s PARTITION OF f FOR VALUES IN (%s)', n, n) FROM generate_series(1, 20) n \gexec
+		INSERT INTO f SELECT n, 'v' FROM generate_series(1, 20) n));
+	@files = split /\n/, sql($many, "SELECT pg_relation_filepath(relid) FROM pg_partition_tree('f') WHERE isleaf");
+	is(scalar(@files), 20, 'there are partitions');
+	sql($many, 'VACUUM ANALYZE f');
+	$many->stop;
+	truncate $many->data_dir . "/$_", 1024 * 1024 * 1024 or die "$_: $!" foreach @files;
+	$many->start;
+	my $s = session($many);
+	$s->send('SET max_parallel_workers_per_gather = 0; SELECT count(*) FROM f');
+	ok(poll($many, "SELECT count(*) = 1 AND min(tables) = 20 FROM cscan_scans"), 'all partitions of a GB each are one scan');
+	is(sql($many, 'SELECT min(chunks_total) FROM cscan_scans'), 20 * 2048, '... of chunks of 512 kB');
+	sql($many, 'SELECT pg_cancel_backend(' . $s->pid . ')');
+	$s->result;
+	nothing_left($many, 'after many chunks', 'f_1');
+	$many->stop;
+}
 done_testing();
