@@ -9,11 +9,17 @@
  * the ABM.  They are not released by themselves when the ABM ends; abm.c does
  * that.
  *
+ * The lock table of the server is for all sessions.  So the ABM has at most half
+ * as many locks as it is made for (max_locks_per_transaction for each process).
+ * What is beyond that scans read for themselves.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
+#include "access/twophase.h"
 #include "catalog/pg_database.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/memutils.h"
@@ -30,15 +36,22 @@ typedef struct CScanTableLocks
 /* The ABM's locks for each table of the pool, in its own memory. */
 static CScanTableLocks *locks;
 
+/* Tables that are locked, and how many may be. */
+static int	nlocked;
+static int	max_locked;
+
 void
 cscan_locks_init(void)
 {
+	double		of_server = (double) max_locks_per_xact * (MaxBackends + max_prepared_xacts);
+
 	locks = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanTableLocks) * cscan_max_tables);
+	max_locked = (int) Min(of_server / 2, cscan_max_tables);
 }
 
 /*
- * Take both locks.  False, with neither, if one cannot be had at once or the
- * lock table is full.  A process that has a lock gets it again although others
+ * Take both locks.  False, with neither, if one cannot be had at once, the lock
+ * table is full, or the ABM has its share of it.  A process that has a lock gets it again although others
  * wait for it.  Tables of a database that is waited for would come back as
  * fast as they go.
  */
@@ -48,6 +61,8 @@ cscan_locks_take(int table, Oid dbid, Oid relid)
 	CScanTableLocks *l = &locks[table];
 
 	Assert(!l->held);
+	if (nlocked >= max_locked)
+		return false;
 	SET_LOCKTAG_OBJECT(l->database, InvalidOid, DatabaseRelationId, dbid, 0);
 	SET_LOCKTAG_RELATION(l->relation, dbid, relid);
 
@@ -60,6 +75,7 @@ cscan_locks_take(int table, Oid dbid, Oid relid)
 		return false;
 	}
 	l->held = true;
+	nlocked++;
 	return true;
 }
 
@@ -71,6 +87,7 @@ cscan_locks_release(int table)
 	if (!l->held)
 		return;
 	l->held = false;
+	nlocked--;
 	LockRelease(&l->relation, AccessShareLock, true);
 	LockRelease(&l->database, AccessShareLock, true);
 }

@@ -268,6 +268,37 @@ $gatekeeper->query('SELECT pg_advisory_lock(1)');
 	nothing_left($node, 'after a full lock table', 't');
 }
 
+### The ABM leaves half of the lock table to others
+
+{
+	my $few = new_node('few_locks', conf => "max_locks_per_transaction = 10\nmax_connections = 10\nmax_wal_senders = 0\n"
+		  . "max_parallel_workers_per_gather = 0\n");
+	# From 18 on the server has more processes.
+	my $n = $few->pg_version >= 18 ? 260 : 150;
+	my $scan = session($few);
+	my $others = session($few);
+
+	sql($few, "CREATE TABLE p (i int, f text) PARTITION BY RANGE (i)");
+	foreach my $from (0 .. $n - 1)
+	{
+		sql($few, "CREATE TABLE p_$from PARTITION OF p FOR VALUES FROM (" . $from * 1000 . ') TO (' . ($from + 1) * 1000 . ')');
+	}
+	sql($few, "INSERT INTO p SELECT i, repeat('f', 400) FROM generate_series(0, " . ($n * 1000 - 1) . ') i');
+	$others->query('SELECT pg_advisory_lock(1)');
+	$scan->send('SELECT count(*), count(DISTINCT i) FROM p WHERE i <> 5 OR gate(1)');
+	ok(wait_waiting($few, 1), 'a scan of many partitions waits');
+	my $locked = "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND pid = " . abm_pid($few);
+	ok(poll($few, "SELECT ($locked) > $n / 4"), 'the ABM has locks of partitions');
+	sleep 2;    # it goes on
+	cmp_ok(sql($few, $locked), '<', $n, '... but not of all');
+	is(sql($few, 'SELECT tables FROM cscan_scans'), $n, 'which are announced, all');
+	$others->query('SELECT pg_advisory_unlock(1)');
+	is($scan->result . $scan->err, $n * 1000 . '|' . $n * 1000, 'the answer is right');
+	nothing_left($few, 'after many partitions', 'p_0', 'p_1');
+	$_->quit foreach ($scan, $others);
+	$few->stop;
+}
+
 ### No memory, where the system gives a process no more
 
 SKIP:
