@@ -77,10 +77,11 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	/*
 	 * The slot was made for virtual tuples.  Projection and qual were
 	 * compiled against it and take its columns as deformed.  Make all three
-	 * anew.
+	 * anew, and with them their SubPlans.
 	 */
 	if (node->kind != CSCAN_COLUMNS)
 	{
+		ss->ps.subPlan = NIL;
 		ExecInitScanTupleSlot(estate, ss, RelationGetDescr(ss->ss_currentRelation),
 							  table_slot_callbacks(ss->ss_currentRelation));
 		ExecAssignScanProjectionInfoWithVarno(ss, (int) plan->scan.scanrelid);

@@ -84,10 +84,11 @@ extern bool cscan_planner_is_marked(const Plan *plan);
 
 /*
  * May index conditions, or those of a bitmap's indexes, differ from one pass
- * of a scan to the next?  The leader makes a parallel CScan's bitmap when the
- * Gather above it begins a pass.  The scan has not been told of new parameters
- * then, and may never be asked for a row.  Nothing may depend on that moment,
- * so such a parallel scan stays PostgreSQL's own.
+ * of a scan to the next, or raise an error before there is a row?  The leader
+ * makes a parallel CScan's bitmap when the Gather above it begins a pass.  The
+ * scan has not been told of new parameters then, and may never be asked for a
+ * row.  Nothing may depend on that moment, so such a parallel scan stays
+ * PostgreSQL's own.
  */
 extern bool cscan_planner_may_change(Node *quals);
 extern bool cscan_planner_bitmap_may_change(Plan *plan);

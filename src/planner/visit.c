@@ -65,10 +65,46 @@ has_params(Node *node, void *context)
 	return expression_tree_walker(node, has_params, context);
 }
 
+/* Is this a value that is there, which no function has to make? */
+static bool
+is_value(Node *node)
+{
+	List	   *parts = NIL;
+	ListCell   *lc;
+
+	if (IsA(node, Const) || IsA(node, Param))
+		return true;
+	if (IsA(node, RelabelType))
+		return is_value((Node *) ((RelabelType *) node)->arg);
+	if (IsA(node, ArrayExpr))
+		parts = ((ArrayExpr *) node)->elements;
+	else if (IsA(node, List))
+		parts = (List *) node;
+	else
+		return false;
+	foreach(lc, parts)
+	{
+		if (!is_value(lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+/* A walker: is something computed before there is a row? */
+static bool
+computes(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (!contain_var_clause(node))
+		return !is_value(node);
+	return expression_tree_walker(node, computes, context);
+}
+
 bool
 cscan_planner_may_change(Node *quals)
 {
-	return has_params(quals, NULL) || contain_mutable_functions(quals);
+	return has_params(quals, NULL) || contain_mutable_functions(quals) || computes(quals, NULL);
 }
 
 bool

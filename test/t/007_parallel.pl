@@ -392,6 +392,31 @@ foreach my $policy (@policies)
 	$s->quit;
 }
 
+### Index conditions that compute something: an error may be one that PostgreSQL would never come to
+
+sql($node, 'CREATE TABLE indexed AS TABLE t');
+sql($node, 'CREATE INDEX ON indexed USING brin (i)');
+sql($node, 'VACUUM ANALYZE indexed');
+foreach ([ 'i > $1', 1 ], [ 'i = ANY (ARRAY[$1, 7])', 1 ], [ 'i > 1 / $1', '' ], [ 'i = ANY (ARRAY[1 / $1, 7])', '' ])
+{
+	my ($condition, $is) = @$_;
+	my $generic = 'SET enable_seqscan = off; SET cscan.page_cost = 0; SET plan_cache_mode = force_generic_plan; '
+	  . "PREPARE q(int) AS SELECT count(filler) FROM indexed WHERE $condition; ";
+
+	is(is_parallel('EXECUTE q(1)', $generic), $is, "$condition: " . ($is ? 'a parallel CScan' : "PostgreSQL's own scan"));
+	is(sql($node, $parallel . $generic . 'EXECUTE q(1)'), sql($node, 'SET cscan.enabled = off; ' . $generic . 'EXECUTE q(1)'), '... and the answer is right');
+}
+
+### What EXPLAIN counts of a subplan
+
+sql($node, 'CREATE TABLE few AS SELECT i FROM generate_series(1, 1000) i');
+sql($node, 'ALTER TABLE few SET (parallel_workers = 0)');
+{
+	my $plan = sql($node, $parallel . 'EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT sum(length(filler)) FROM t WHERE i NOT IN (SELECT i FROM few)');
+
+	like($plan, qr/Parallel Custom Scan.*SubPlan 1\n.* on few \(actual rows=1000(\.00)? loops=[123]\)/s, 'each process makes the table of a subplan once');
+}
+
 ### Only the first rows
 
 {
