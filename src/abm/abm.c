@@ -79,6 +79,8 @@ say_hello(void)
 	cscan_shared->abm_latch = cscan_trace_ring->reader = MyLatch;
 	cscan_shared->abm_pid = MyProcPid;
 	began = cscan_now();
+	if (cscan_shared->abm_expected == 0)
+		cscan_shared->abm_expected = began + CSCAN_ABM_RETURNS;
 	cscan_shared_abm_lives(began);
 	cscan_shared->abm_idle = false;
 	cscan_holding_reset();
