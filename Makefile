@@ -48,6 +48,8 @@ include $(PGXS)
 # Column runs are compressed with the libraries that the server is linked with, as far as their headers are there.
 has_library = $(and $(filter -l$(1),$(LIBS)),$(shell $(CC) $(CPPFLAGS) -E -include $(1).h -x c /dev/null >/dev/null 2>&1 && echo yes))
 COLUMNS = $(filter src/columns/%,$(OBJS))
+$(foreach lib,lz4 zstd,$(if $(filter -l$(lib),$(LIBS)),$(if $(call has_library,$(lib)),,\
+	$(info cscan: $(lib).h is missing, so indexes of columns are built without $(lib) (Debian: lib$(lib)-dev)))))
 ifneq ($(call has_library,lz4),)
 $(COLUMNS) $(COLUMNS:.o=.bc): override CPPFLAGS += -DUSE_LZ4
 SHLIB_LINK += -llz4

@@ -284,7 +284,7 @@ define_server_settings(void)
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.max_tables",
 							"Sets the number of tables that can be scanned cooperatively at one time.",
-							"Each partition counts. A query that would need more runs as plain scans.",
+							"Each partition counts. A query that needs more scans its partitions one after the other.",
 							&cscan_max_tables,
 							8192, 16, 1048576,
 							PGC_POSTMASTER,

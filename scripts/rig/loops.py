@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from . import data
 from .streams import PER_BACKEND, START
-from .testbed import Watch
+from .testbed import SMALLEST_CACHE, Watch
 from .workload import VARIANTS, check_plan, query
 
 LOOP = 'SELECT sum(ps_availqty) FROM partsupp'
 SETTLED = 10.0              # seconds that the loops run alone, the second half of which counts
-BUFFERS = 0.04              # shared buffers, and page cache, as a share of lineitem: a quarter of the loops' table
+BUFFERS = 0.04              # shared buffers, and page cache unless that is too little, as a share of lineitem: a quarter of the loops' table
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Loops:
         facts = data.load(rig.cluster, self.database)
         size = int(BUFFERS * facts['bytes'])
         for name in variants:
-            rig.start(size, rig.settings.bandwidth, size + (self.count + 1) * PER_BACKEND, **rig.chunks())
+            rig.start(size, rig.settings.bandwidth, max(size, SMALLEST_CACHE) + (self.count + 1) * PER_BACKEND, **rig.chunks())
             rig.prepare(self.database, VARIANTS[name].hidden)
             sessions = [rig.cluster.connect(self.database, **VARIANTS[name].settings, statement_timeout=f'{rig.settings.timeout}s')
                         for _ in range(self.count + 1)]
