@@ -271,9 +271,9 @@ $gatekeeper->query('SELECT pg_advisory_lock(1)');
 ### The ABM leaves half of the lock table to others
 
 {
-	my $few = new_node('few_locks', conf => "max_locks_per_transaction = 10\nmax_connections = 10\nmax_wal_senders = 0\n"
+	my $few = new_node('few_locks', conf => "max_locks_per_transaction = 10\nmax_pred_locks_per_transaction = 1000\nmax_connections = 10\nmax_wal_senders = 0\n"
 		  . "max_parallel_workers_per_gather = 0\n");
-	# From 18 on the server has more processes.
+	# Room in shared memory is what predicate locks do not need. From 18 on the server has more processes.
 	my $n = $few->pg_version >= 18 ? 260 : 150;
 	my $scan = session($few);
 	my $others = session($few);
