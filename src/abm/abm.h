@@ -109,6 +109,7 @@ extern void cscan_recent_look(void);
 /* locks.c */
 extern void cscan_locks_init(void);
 extern bool cscan_locks_take(int table, Oid dbid, Oid relid);
+extern bool cscan_locks_are_all_taken(void);
 extern void cscan_locks_release(int table);
 extern bool cscan_locks_relation_waited_for(int table);
 extern bool cscan_locks_database_waited_for(int table);

@@ -277,7 +277,7 @@ needs_care(int table, uint64 now)
 			return !has_active_scan(table, true, now);
 		case CSCAN_TABLE_REFUSED:
 			return cscan_pool.spaces[table].nscans == 0 ||
-				now > cscan_tables[table].refused_at + RETRY_LOCK_AFTER;
+				(now > cscan_tables[table].refused_at + RETRY_LOCK_AFTER && !cscan_locks_are_all_taken());
 		default:
 			return true;
 	}

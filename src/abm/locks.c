@@ -49,11 +49,18 @@ cscan_locks_init(void)
 	max_locked = (int) Min(of_server / 2, cscan_max_tables);
 }
 
+/* Has the ABM all the locks that it may have? */
+bool
+cscan_locks_are_all_taken(void)
+{
+	return nlocked >= max_locked;
+}
+
 /*
  * Take both locks.  False, with neither, if one cannot be had at once, the lock
- * table is full, or the ABM has its share of it.  A process that has a lock gets it again although others
- * wait for it.  Tables of a database that is waited for would come back as
- * fast as they go.
+ * table is full, or the ABM has its share of it.  A process that has a lock gets
+ * it again although others wait for it.  Tables of a database that is waited for
+ * would come back as fast as they go.
  */
 bool
 cscan_locks_take(int table, Oid dbid, Oid relid)
@@ -61,7 +68,7 @@ cscan_locks_take(int table, Oid dbid, Oid relid)
 	CScanTableLocks *l = &locks[table];
 
 	Assert(!l->held);
-	if (nlocked >= max_locked)
+	if (cscan_locks_are_all_taken())
 		return false;
 	SET_LOCKTAG_OBJECT(l->database, InvalidOid, DatabaseRelationId, dbid, 0);
 	SET_LOCKTAG_RELATION(l->relation, dbid, relid);
