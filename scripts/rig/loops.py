@@ -14,7 +14,7 @@ from .workload import VARIANTS, check_plan, query
 
 LOOP = 'SELECT sum(ps_availqty) FROM partsupp'
 SETTLED = 10.0              # seconds that the loops run alone, the second half of which counts
-BUFFERS = 0.04              # shared buffers, and page cache unless that is too little, as a share of lineitem: a quarter of the loops' table
+BUFFERS = 0.04              # shared buffers, and page cache above SMALLEST_CACHE, as a share of lineitem: a quarter of the loops' table
 
 
 @dataclass

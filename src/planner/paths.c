@@ -326,9 +326,9 @@ make_bitmap_path(PlannerInfo *root, RelOptInfo *rel, Path *bitmap, int workers)
 	return path;
 }
 
-/* Like cscan_planner_bitmap_may_change() (planner.h), for a path. */
+/* Like cscan_planner_bitmap_must_wait() (planner.h), for a path. */
 static bool
-bitmap_may_change(Path *bitmap)
+bitmap_must_wait(Path *bitmap)
 {
 	List	   *inputs;
 	ListCell   *lc;
@@ -341,7 +341,7 @@ bitmap_may_change(Path *bitmap)
 
 			foreach(qual, lfirst_node(IndexClause, lc)->indexquals)
 			{
-				if (cscan_planner_may_change((Node *) lfirst_node(RestrictInfo, qual)->clause))
+				if (cscan_planner_must_wait((Node *) lfirst_node(RestrictInfo, qual)->clause))
 					return true;
 			}
 		}
@@ -351,7 +351,7 @@ bitmap_may_change(Path *bitmap)
 		((BitmapOrPath *) bitmap)->bitmapquals;
 	foreach(lc, inputs)
 	{
-		if (bitmap_may_change(lfirst(lc)))
+		if (bitmap_must_wait(lfirst(lc)))
 			return true;
 	}
 	return false;
@@ -393,7 +393,7 @@ add_bitmaps(PlannerInfo *root, RelOptInfo *rel, bool anew)
 		if (!is_beaten(rel->pathlist, startup, least))
 			add_path(rel, (Path *) make_bitmap_path(root, rel, bitmap, 0));
 		if (anew && rel->consider_parallel && !is_beaten(rel->partial_pathlist, startup, least) &&
-			!bitmap_may_change(bitmap))
+			!bitmap_must_wait(bitmap))
 		{
 			/* Core's number of workers for the pages of this bitmap. */
 			double		pages = compute_bitmap_pages(root, rel, bitmap, 1, NULL, NULL);

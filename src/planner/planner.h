@@ -83,15 +83,15 @@ extern Oid	cscan_planner_family(const Plan *plan);
 extern bool cscan_planner_is_marked(const Plan *plan);
 
 /*
- * May index conditions, or those of a bitmap's indexes, differ from one pass
- * of a scan to the next, or raise an error before there is a row?  The leader
- * makes a parallel CScan's bitmap when the Gather above it begins a pass.  The
- * scan has not been told of new parameters then, and may never be asked for a
- * row.  Nothing may depend on that moment, so such a parallel scan stays
- * PostgreSQL's own.
+ * Must index conditions, or those of a bitmap's indexes, wait until a pass of
+ * the scan is asked for a row?  They must if they may differ from one pass to
+ * the next, or raise an error.  The leader makes a parallel CScan's bitmap when
+ * the Gather above it begins a pass.  The scan has not been told of new
+ * parameters then, and may never be asked for a row.  Nothing may depend on
+ * that moment, so such a parallel scan stays PostgreSQL's own.
  */
-extern bool cscan_planner_may_change(Node *quals);
-extern bool cscan_planner_bitmap_may_change(Plan *plan);
+extern bool cscan_planner_must_wait(Node *quals);
+extern bool cscan_planner_bitmap_must_wait(Plan *plan);
 
 /* eligible.c: why there are no CScans at all, as a phrase; or NULL. */
 extern const char *cscan_planner_switched_off(void);

@@ -152,7 +152,7 @@ rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 			cscan->custom_exprs = ((TidRangeScan *) plan)->tidrangequals;
 			return &cscan->scan.plan;
 		default:
-			if (plan->parallel_aware && cscan_planner_bitmap_may_change(plan->lefttree))
+			if (plan->parallel_aware && cscan_planner_bitmap_must_wait(plan->lefttree))
 			{
 				/*
 				 * paths.c makes no such path.  If there were one, it would
@@ -225,7 +225,7 @@ can_be_parallel(const CustomScan *cscan)
 		case CSCAN_WHOLE:
 			return true;
 		case CSCAN_BITMAP:
-			return !cscan_planner_bitmap_may_change(cscan->scan.plan.lefttree);
+			return !cscan_planner_bitmap_must_wait(cscan->scan.plan.lefttree);
 		default:
 			return false;
 	}

@@ -5,7 +5,7 @@
  *
  *		children		call a function for the place of each child of a node
  *		visit			call a function for each node of a statement
- *		is_cscan, is_marked, may_change, bitmap_may_change
+ *		is_cscan, is_marked, must_wait, bitmap_must_wait
  *						what a node, or its conditions, tell
  *
  * Only "children" knows where a plan node keeps its children.  It passes the
@@ -102,26 +102,26 @@ computes(Node *node, void *context)
 }
 
 bool
-cscan_planner_may_change(Node *quals)
+cscan_planner_must_wait(Node *quals)
 {
 	return has_params(quals, NULL) || contain_mutable_functions(quals) || computes(quals, NULL);
 }
 
 bool
-cscan_planner_bitmap_may_change(Plan *plan)
+cscan_planner_bitmap_must_wait(Plan *plan)
 {
 	List	   *inputs = NIL;
 	ListCell   *lc;
 
 	if (IsA(plan, BitmapIndexScan))
-		return cscan_planner_may_change((Node *) ((BitmapIndexScan *) plan)->indexqual);
+		return cscan_planner_must_wait((Node *) ((BitmapIndexScan *) plan)->indexqual);
 	if (IsA(plan, BitmapAnd))
 		inputs = ((BitmapAnd *) plan)->bitmapplans;
 	else if (IsA(plan, BitmapOr))
 		inputs = ((BitmapOr *) plan)->bitmapplans;
 	foreach(lc, inputs)
 	{
-		if (cscan_planner_bitmap_may_change(lfirst(lc)))
+		if (cscan_planner_bitmap_must_wait(lfirst(lc)))
 			return true;
 	}
 	return false;

@@ -55,8 +55,8 @@ reason_for(CScanFamilies *families, const Plan *plan)
 		case T_BitmapHeapScan:
 			if (reason)
 				return reason;
-			if (plan->parallel_aware && cscan_planner_bitmap_may_change(plan->lefttree))
-				return "a parallel bitmap heap scan is estimated to cost less; no CScan is parallel whose index conditions have parameters, subqueries or functions that are not immutable";
+			if (plan->parallel_aware && cscan_planner_bitmap_must_wait(plan->lefttree))
+				return "a parallel bitmap heap scan is estimated to cost less; no CScan is parallel whose index conditions have subqueries, parameters of an outer plan, or values to be computed";
 			return "a bitmap heap scan is estimated to cost less: its pages are too few or too scattered, or come from a join";
 		default:
 			return NULL;

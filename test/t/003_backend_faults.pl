@@ -278,12 +278,10 @@ $gatekeeper->query('SELECT pg_advisory_lock(1)');
 	my $scan = session($few);
 	my $others = session($few);
 
-	sql($few, "CREATE TABLE p (i int, f text) PARTITION BY RANGE (i)");
-	foreach my $from (0 .. $n - 1)
-	{
-		sql($few, "CREATE TABLE p_$from PARTITION OF p FOR VALUES FROM (" . $from * 1000 . ') TO (' . ($from + 1) * 1000 . ')');
-	}
-	sql($few, "INSERT INTO p SELECT i, repeat('f', 400) FROM generate_series(0, " . ($n * 1000 - 1) . ') i');
+	sql($few, qq(
+		CREATE TABLE p (i int, f text) PARTITION BY RANGE (i);
+		SELECT format('CREATE TABLE p_%s PARTITION OF p FOR VALUES FROM (%s) TO (%s)', n, n * 1000, (n + 1) * 1000) FROM generate_series(0, $n - 1) n \\gexec
+		INSERT INTO p SELECT i, repeat('f', 400) FROM generate_series(0, $n * 1000 - 1) i));
 	$others->query('SELECT pg_advisory_lock(1)');
 	$scan->send('SELECT count(*), count(DISTINCT i) FROM p WHERE i <> 5 OR gate(1)');
 	ok(wait_waiting($few, 1), 'a scan of many partitions waits');
