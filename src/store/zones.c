@@ -19,6 +19,7 @@
 
 #include "access/nbtree.h"
 #include "catalog/pg_am_d.h"
+#include "catalog/pg_type_d.h"
 #include "commands/defrem.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -91,6 +92,14 @@ find_comparison(OpExpr *clause, Index varno, Relation heap, Relation index)
 	op_input_types(opno, &left, &right);
 	compare = get_opfamily_proc(family, left, right, BTORDER_PROC);
 	if (strategy == InvalidStrategy || left != get_opclass_input_type(opclass) || !OidIsValid(compare))
+		return NULL;
+
+	/*
+	 * Local times that a change to daylight saving time leaves out are later
+	 * than some that come after them, so a timestamp's integers are in another
+	 * order.
+	 */
+	if (left == TIMESTAMPOID && right == TIMESTAMPTZOID)
 		return NULL;
 
 	zone = palloc0(sizeof(CScanZone));

@@ -152,6 +152,15 @@ SELECT groups - skipped AS read FROM reads('SELECT 1 FROM items WHERE day BETWEE
 -- operators of other types, numerics, NULL
 SELECT groups - skipped AS read FROM reads('SELECT 1 FROM items WHERE day < ''2026-01-20 12:00''::timestamp');
 SELECT groups - skipped AS read FROM reads('SELECT 1 FROM items WHERE day < ''2026-01-20 12:00+00''::timestamptz');
+-- A local time that does not exist is later than some after it.
+CREATE TABLE clock AS SELECT t, repeat('x', 200) AS pad FROM generate_series('2026-03-08 02:30'::timestamp, '2026-03-08 03:00', '1 minute') t, generate_series(1, 100);
+VACUUM (FREEZE, ANALYZE) clock;
+CREATE INDEX ON clock USING cscan_columns (t);
+SET timezone = 'America/New_York';
+SELECT * FROM wrong('SELECT t FROM clock WHERE t > ''2026-03-08 03:15''::timestamptz');
+SELECT * FROM wrong('SELECT t FROM clock WHERE t::timestamptz > ''2026-03-08 03:15''');
+RESET timezone;
+DROP TABLE clock;
 SELECT groups = skipped AS "all" FROM reads('SELECT 1 FROM items WHERE quantity < 0.00');
 SELECT groups = skipped AS "all" FROM reads('SELECT 1 FROM items WHERE quantity <= 0');
 SELECT groups = skipped AS "all" FROM reads('SELECT 1 FROM items WHERE quantity > 49.99');
