@@ -135,7 +135,7 @@ check_meta(Relation index, const CScanStoreMeta *meta)
 	if (meta->version != CSCAN_STORE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("index \"%s\" has version %u of the column store's format", RelationGetRelationName(index), meta->version),
+				 errmsg("index \"%s\" has version %u of the format of indexes of columns", RelationGetRelationName(index), meta->version),
 				 errdetail("This build of cscan knows version %d.", CSCAN_STORE_VERSION),
 				 errhint("REINDEX it.")));
 	if (meta->ncolumns != (uint32) RelationGetNumberOfAttributes(index) ||

@@ -153,7 +153,7 @@ cscan_extents_allocate(CScanExtents *extents, uint32 npages)
 		if (npages > MaxBlockNumber - first)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("a column store cannot have more than %u blocks", MaxBlockNumber),
+					 errmsg("an index of columns cannot have more than %u blocks", MaxBlockNumber),
 					 errhint("Partition the table, or give the index fewer columns.")));
 		extents->end += npages;
 		return first;
