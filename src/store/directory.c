@@ -44,7 +44,7 @@ static Buffer
 read_page(Relation index, BlockNumber block, CScanPageKind kind, int lock)
 {
 	static const char *const names[] = {
-		[CSCAN_PAGE_META] = "metapage of a column store",
+		[CSCAN_PAGE_META] = "metapage of an index of columns",
 		[CSCAN_PAGE_MAP] = "map page",
 		[CSCAN_PAGE_DIRECTORY] = "directory page",
 	};
@@ -131,7 +131,7 @@ static void
 check_meta(Relation index, const CScanStoreMeta *meta)
 {
 	if (meta->magic != CSCAN_STORE_MAGIC)
-		report_damage(index, CSCAN_STORE_METAPAGE, "metapage of a column store");
+		report_damage(index, CSCAN_STORE_METAPAGE, "metapage of an index of columns");
 	if (meta->version != CSCAN_STORE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
