@@ -18,14 +18,14 @@ my $launchers = q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cs
 # A group is not built again for less than a sixteenth of its blocks, which VACUUM may have left at first because of the worker's snapshot.
 my $covers = q(SELECT covered * 10 >= blocks * 9 FROM cscan_columns_status WHERE index = '%s'::regclass);
 
-# A table of some seven row groups, none of which can be stored yet.  Each block has values out of line, which VACUUM
-# cannot read: so it is the worker that stores them.
+# A table of some eight row groups, none of which can be stored yet.  Each row has a value out of line, which VACUUM
+# cannot read: so it is the worker that stores them, whatever rows UPDATE and VACUUM put into one block.
 sub make_stored
 {
 	my ($name, $db) = @_;
 	sql($node, "CREATE TABLE $name (i int, long text, filler text) WITH (autovacuum_enabled = off); ALTER TABLE $name ALTER long SET STORAGE EXTERNAL; "
 		  . "CREATE INDEX ${name}_columns ON $name USING cscan_columns (i, long) WITH (row_group_blocks = 64); "
-		  . "INSERT INTO $name SELECT g, CASE WHEN g % 10 = 0 THEN repeat(g::text, 500) END, repeat('x', 150) FROM generate_series(1, $rows) g; "
+		  . "INSERT INTO $name SELECT g, rpad(g::text, 2050, 'x'), repeat('x', 150) FROM generate_series(1, $rows) g; "
 		  . "ANALYZE $name", $db);
 	return;
 }
