@@ -58,7 +58,7 @@ ifneq ($(call has_library,zstd),)
 $(COLUMNS) $(COLUMNS:.o=.bc): override CPPFLAGS += -DUSE_ZSTD
 SHLIB_LINK += -lzstd
 endif
-$(COLUMNS): override CFLAGS += $(CFLAGS_VECTORIZE)
+$(COLUMNS) $(filter src/vector/%,$(OBJS)): override CFLAGS += $(CFLAGS_VECTORIZE)
 
 # PGXS tracks headers only in servers built with --enable-depend.
 $(OBJS): $(CSCAN_HEADERS)

@@ -18,6 +18,7 @@
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
 #include "commands/explain.h"
 #include "commands/vacuum.h"
 #include "common/relpath.h"
@@ -622,6 +623,62 @@ cscan_am_routine(const IndexAmRoutine *routine)
 	return copy;
 #else
 	return routine;
+#endif
+}
+
+/* 18: a query with a GROUP BY has a range table entry more */
+static inline bool
+cscan_explain_prefixes(const ExplainState *es)
+{
+#if PG_VERSION_NUM < 180000
+	return list_length(es->rtable) > 1 || es->verbose;
+#else
+	return es->rtable_size > 1 || es->verbose;
+#endif
+}
+
+/* 16: redundant keys are left out of the list by which PostgreSQL groups */
+static inline List *
+cscan_group_clause(PlannerInfo *root)
+{
+#if PG_VERSION_NUM < 160000
+	return root->parse->groupClause;
+#else
+	return root->processed_groupClause;
+#endif
+}
+
+/* 18: what is disabled is counted */
+static inline void
+cscan_copy_disabled(Path *path, const Path *child)
+{
+#if PG_VERSION_NUM < 180000
+	(void) path;
+	(void) child;
+#else
+	path->disabled_nodes = child->disabled_nodes;
+#endif
+}
+
+/* 19: a tuple descriptor is finished before it is used */
+static inline void
+cscan_finish_tuple_desc(TupleDesc desc)
+{
+#if PG_VERSION_NUM >= 190000
+	TupleDescFinalize(desc);
+#else
+	(void) desc;
+#endif
+}
+
+/* 16: one function for the privileges on all kinds of objects */
+static inline AclResult
+cscan_function_aclcheck(Oid function, Oid user)
+{
+#if PG_VERSION_NUM < 160000
+	return pg_proc_aclcheck(function, user, ACL_EXECUTE);
+#else
+	return object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE);
 #endif
 }
 

@@ -35,6 +35,7 @@ PG_MODULE_MAGIC;
 
 bool		cscan_enabled = true;
 bool		cscan_columns_enabled = true;
+bool		cscan_vectors_enabled = true;
 int			cscan_policy = CSCAN_POLICY_RELEVANCE;
 int			cscan_chunk_size = 4096;
 double		cscan_buffer_share = 0.5;
@@ -187,6 +188,14 @@ define_session_settings(void)
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
 							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("cscan.vectors",
+							 "Lets aggregates work on many rows of a cooperative scan at a time.",
+							 NULL,
+							 &cscan_vectors_enabled,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL, NULL, NULL);
 	DefineCustomEnumVariable("cscan.policy",
 							 "Selects the policy that schedules this session's cooperative scans.",
 							 NULL,
@@ -323,6 +332,7 @@ _PG_init(void)
 
 	/* Any process may get a plan with a CScan in it. */
 	cscan_exec_init();
+	cscan_aggregate_init();
 
 	if (!process_shared_preload_libraries_in_progress || IsBinaryUpgrade)
 		return;

@@ -32,6 +32,7 @@ typedef enum CScanDropBehind
 /* Settings; see cscan.c for their meaning. */
 extern bool cscan_enabled;
 extern bool cscan_columns_enabled;
+extern bool cscan_vectors_enabled;
 extern int	cscan_policy;		/* a CScanPolicyId */
 extern int	cscan_chunk_size;	/* kB */
 extern double cscan_buffer_share;	/* or CSCAN_AUTO */
@@ -60,6 +61,7 @@ extern void cscan_registry_init(void);
 extern void cscan_abm_init(void);
 extern void cscan_exec_init(void);
 extern void cscan_exec_init_families(void);
+extern void cscan_aggregate_init(void);
 extern void cscan_planner_init(void);
 extern void cscan_upkeep_init(void);
 

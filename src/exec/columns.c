@@ -7,6 +7,7 @@
  *		begin			open the index
  *		begin_pass		the first row of a pass is wanted
  *		next_row		the next row, in the node's slot
+ *		next_rows		the next rows, of a vector or of a page, for a batch
  *		reset			give back what is left of a pass: a page, a group's runs
  *		end				close the index
  *
@@ -232,7 +233,10 @@ next_heap_block(CScanColumns *c, BlockNumber *block)
 	return false;
 }
 
-/* Find the next rows: of a vector, or of a page.  False at the end. */
+/*
+ * Find the next rows: of a vector, which is not decoded yet, or of a page.  False
+ * at the end.
+ */
 static bool
 next_rows(CScanState *node)
 {
@@ -243,7 +247,7 @@ next_rows(CScanState *node)
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (cscan_reader_next(c->reader, &c->row, &c->end_row))
+		if (cscan_reader_next(c->reader, &c->vector, &c->row, &c->end_row))
 		{
 			pgstat_count_index_tuples(c->index, c->end_row - c->row);
 			if (node->reg)
@@ -277,6 +281,21 @@ next_rows(CScanState *node)
 	}
 }
 
+bool
+cscan_columns_next_rows(CScanState *node)
+{
+	/* Those of before have been taken. */
+	node->columns->row = node->columns->end_row = 0;
+	((HeapScanDesc) node->scan)->rs_cindex = ((HeapScanDesc) node->scan)->rs_ntuples;
+	if (!node->finished && next_rows(node))
+		return true;
+
+	/* A member of a family may have another turn. */
+	node->finished = !node->by_family;
+	ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
+	return false;
+}
+
 TupleTableSlot *
 cscan_columns_next_row(CScanState *node)
 {
@@ -289,11 +308,9 @@ cscan_columns_next_row(CScanState *node)
 			return take_row(node, c->row++);
 		if ((int) heap->rs_cindex < (int) heap->rs_ntuples)
 			return take_tuple(node);
-		if (node->finished || !next_rows(node))
-		{
-			/* A member of a family may have another turn. */
-			node->finished = !node->by_family;
-			return ExecClearTuple(node->css.ss.ss_ScanTupleSlot);
-		}
+		if (!cscan_columns_next_rows(node))
+			return node->css.ss.ss_ScanTupleSlot;
+		for (int i = 0; i < c->ncolumns && c->row < c->end_row; i++)
+			cscan_decoder_decode(&c->reader->decoders[i], c->vector);
 	}
 }

@@ -35,6 +35,7 @@ struct CScanColumns
 	pg_atomic_uint32 *next_shared;	/* with workers: the same; else NULL */
 
 	/* The rows of a vector that are being handed out */
+	uint32		vector;
 	uint32		row;
 	uint32		end_row;
 

@@ -190,8 +190,9 @@ extern void cscan_gather_reinitialize(CustomScanState *css, ParallelContext *pcx
 extern void cscan_gather_attach(CustomScanState *css, shm_toc *toc, void *coordinate);
 extern void cscan_gather_shutdown(CustomScanState *css);
 
-/* tuples.c */
+/* tuples.c; next_rows is for batch.c */
 extern TupleTableSlot *cscan_tuples_exec(CustomScanState *css);
+extern bool cscan_tuples_next_rows(CScanState *node, uint32 *first, uint32 *end);
 extern void cscan_tuples_choose_exec(CScanState *node);
 
 /* scroll.c */
@@ -207,6 +208,7 @@ extern void cscan_columns_begin(CScanState *node, EState *estate);
 extern void cscan_columns_reset(CScanState *node);
 extern void cscan_columns_begin_pass(CScanState *node);
 extern TupleTableSlot *cscan_columns_next_row(CScanState *node);
+extern bool cscan_columns_next_rows(CScanState *node);
 extern void cscan_columns_end(CScanState *node);
 
 /* groups.c */

@@ -4,6 +4,7 @@
  *		The tuples of a CScan: its heap scan, its page loop, its ExecScan.
  *
  *		exec			the next tuple that meets the node's conditions
+ *		next_rows		the next tuples, whatever they meet (batch.c)
  *		choose_exec		let the executor take the shortest way to it
  *
  * The page loop is a heap scan's own, page at a time.  Only the order of the
@@ -25,7 +26,7 @@
 #include "access/tableam.h"
 #include "pgstat.h"
 
-#include "exec/exec.h"
+#include "exec/columns.h"
 #include "exec/heap_page.h"
 #include "fault.h"
 
@@ -182,6 +183,62 @@ next_tuple(ScanState *ss)
 	else
 		pgstat_count_heap_getnext(ss->ss_currentRelation);
 	return cscan_heap_page_next(heap, slot);
+}
+
+/*
+ * Find the next rows of a page: its visible tuples [*first, *end), in place of
+ * one row after the other.  The page stays pinned until the next call.  False at
+ * the end.  A scan over row groups has rows of a vector as well; then *end is 0.
+ */
+bool
+cscan_tuples_next_rows(CScanState *node, uint32 *first, uint32 *end)
+{
+	Relation	rel = node->css.ss.ss_currentRelation;
+	HeapScanDesc heap;
+
+	if (node->scan == NULL)
+		begin_heap_scan(node);
+	heap = (HeapScanDesc) node->scan;
+	*first = *end = 0;
+	if (node->kind == CSCAN_COLUMNS)
+	{
+		if (!cscan_columns_next_rows(node))
+			return false;
+		if (node->columns->row < node->columns->end_row)
+			return true;
+	}
+	else if (node->plain && !node->finished)
+	{
+		TupleTableSlot *slot = next_tuple(&node->css.ss);
+
+		/* The first of them counts as taken, and so do all before it. */
+		if (TupIsNull(slot))
+			return false;
+		*first = heap->rs_cindex;
+		*end = *first + 1;
+
+		/* Rows of a range are looked at one by one. */
+		if (node->kind != CSCAN_TID_RANGE && (heap->rs_base.rs_flags & SO_ALLOW_PAGEMODE))
+			*end = heap->rs_ntuples;
+		heap->rs_cindex = *end - 1;
+		pgstat_count_index_tuples(rel, *end - *first - 1);
+		return true;
+	}
+	else if (node->finished || !next_page(node))
+	{
+		node->finished = !node->by_family;
+		return false;
+	}
+	*first = heap->rs_cindex;
+	*end = heap->rs_ntuples;
+	heap->rs_cindex = heap->rs_ntuples;
+
+	/* Tables have the same counter for rows that are returned. */
+	if (node->kind != CSCAN_BITMAP)
+		pgstat_count_index_tuples(rel, *end - *first);
+	for (uint32 i = *first; i < *end && node->kind == CSCAN_BITMAP; i++)
+		pgstat_count_heap_fetch(rel);
+	return true;
 }
 
 /* The same of a scan over row groups. */

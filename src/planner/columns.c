@@ -314,6 +314,12 @@ set_costs(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CS
 	path->total_cost = path->startup_cost + io + cpu / divisor + path->pathtarget->cost.per_tuple * path->rows;
 }
 
+bool
+cscan_is_column_path(const Path *path)
+{
+	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods == &column_path_methods;
+}
+
 static Path *
 make_path(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, int workers)
 {

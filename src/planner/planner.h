@@ -4,8 +4,10 @@
  *		Which scans become CScans, and why the others do not.
  *
  *		rewrite.c		the planner hook; turns a plan's scans into CScans
+ *		aggregate.c		makes CScan Aggregates compete with other aggregation
  *		paths.c			makes CScans compete with other scans, by cost
  *		columns.c		the same for scans over row groups
+ *		convert.c		a scan's plan node as a CScan's
  *		cost.c			what a CScan is estimated to cost
  *		visit.c			looks at the nodes of a plan
  *		eligible.c		which tables are scanned cooperatively
@@ -45,11 +47,21 @@ typedef struct CScanPlanning
 
 extern CScanPlanning cscan_planning;
 
+/* aggregate.c */
+extern void cscan_aggregate_paths_init(void);
+
 /* paths.c */
 extern void cscan_paths_init(void);
 
 /* columns.c */
 extern void cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+extern bool cscan_is_column_path(const Path *path);
+
+/*
+ * convert.c: a CScan in the place of a SeqScan, a TidRangeScan, or a marked
+ * BitmapHeapScan.
+ */
+extern Plan *cscan_convert_scan(Plan *plan, bool first_rows);
 
 /* cost.c */
 extern double cscan_cost_page(PlannerInfo *root, RelOptInfo *rel, Oid index);
@@ -78,6 +90,9 @@ extern bool cscan_planner_is_cscan(const Plan *plan);
  * it has no family or is no CScan.
  */
 extern Oid	cscan_planner_family(const Plan *plan);
+
+/* Is it a CScan Aggregate? */
+extern bool cscan_planner_is_aggregate(const Plan *plan);
 
 /* Is it a bitmap heap scan at a CScan's price? */
 extern bool cscan_planner_is_marked(const Plan *plan);

@@ -89,21 +89,6 @@ look_at_subplans(Node *node, void *context)
 	return expression_tree_walker(node, look_at_subplans, context);
 }
 
-/* Make a CScan with the target list, qual and costs of a scan. */
-static CustomScan *
-make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
-{
-	CustomScan *cscan = makeNode(CustomScan);
-
-	cscan->scan = *scan;
-	cscan->scan.plan.type = T_CustomScan;
-	cscan->flags = kind == CSCAN_BITMAP ? 0 : CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
-	cscan->custom_relids = bms_make_singleton((int) scan->scanrelid);
-	cscan->custom_private = list_make4_int(kind, first_rows, (int) InvalidOid, (int) InvalidOid);
-	cscan->methods = &cscan_scan_methods;
-	return cscan;
-}
-
 static bool
 is_eligible(const Scan *scan, CScanRewrite *ctx)
 {
@@ -114,59 +99,14 @@ is_eligible(const Scan *scan, CScanRewrite *ctx)
 		cscan_eligible_in(&ctx->families, scan->scanrelid);
 }
 
-/* One process makes a CScan's bitmap, in its own memory. */
-static void
-unshare_bitmap(Plan *plan)
-{
-	List	   *inputs = NIL;
-	ListCell   *lc;
-
-	if (IsA(plan, BitmapIndexScan))
-		((BitmapIndexScan *) plan)->isshared = false;
-	else if (IsA(plan, BitmapAnd))
-		inputs = ((BitmapAnd *) plan)->bitmapplans;
-	else if (IsA(plan, BitmapOr))
-	{
-		((BitmapOr *) plan)->isshared = false;
-		inputs = ((BitmapOr *) plan)->bitmapplans;
-	}
-	foreach(lc, inputs)
-		unshare_bitmap(lfirst(lc));
-}
-
 static Plan *
 rewrite_scan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 {
-	CustomScan *cscan;
-
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-			if (!is_eligible((Scan *) plan, ctx))
-				return plan;
-			return &make_cscan((Scan *) plan, CSCAN_WHOLE, first_rows)->scan.plan;
-		case T_TidRangeScan:
-			if (plan->parallel_aware || !is_eligible((Scan *) plan, ctx))
-				return plan;
-			cscan = make_cscan((Scan *) plan, CSCAN_TID_RANGE, first_rows);
-			cscan->custom_exprs = ((TidRangeScan *) plan)->tidrangequals;
-			return &cscan->scan.plan;
-		default:
-			if (plan->parallel_aware && cscan_planner_bitmap_must_wait(plan->lefttree))
-			{
-				/*
-				 * paths.c makes no such path.  If there were one, it would
-				 * stay PostgreSQL's own, without the mark.
-				 */
-				plan->lefttree = linitial(((BitmapAnd *) plan->lefttree)->bitmapplans);
-				return plan;
-			}
-			cscan = make_cscan((Scan *) plan, CSCAN_BITMAP, first_rows);
-			cscan->custom_exprs = ((BitmapHeapScan *) plan)->bitmapqualorig;
-			outerPlan(cscan) = linitial(((BitmapAnd *) plan->lefttree)->bitmapplans);
-			unshare_bitmap(outerPlan(cscan));
-			return &cscan->scan.plan;
-	}
+	if (cscan_planner_is_marked(plan))
+		return cscan_convert_scan(plan, first_rows);
+	if ((IsA(plan, TidRangeScan) && plan->parallel_aware) || !is_eligible((Scan *) plan, ctx))
+		return plan;
+	return cscan_convert_scan(plan, first_rows);
 }
 
 /* Does this node read all of its input before it hands on a row? */
@@ -306,7 +246,7 @@ rewrite_plan(Plan *plan, bool first_rows, CScanRewrite *ctx)
 
 	if (IsA(plan, Limit))
 		first_rows = true;
-	else if (reads_all_input(plan))
+	else if (reads_all_input(plan) || cscan_planner_is_aggregate(plan))
 		first_rows = false;
 
 	above.ctx = ctx;
@@ -404,4 +344,5 @@ cscan_planner_init(void)
 	prev_planner_hook = planner_hook;
 	planner_hook = cscan_planner;
 	cscan_paths_init();
+	cscan_aggregate_paths_init();
 }

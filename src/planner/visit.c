@@ -21,6 +21,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
+#include "aggregate/aggregate.h"
 #include "exec/exec.h"
 #include "planner/planner.h"
 
@@ -35,6 +36,13 @@ cscan_planner_is_cscan(const Plan *plan)
 {
 	return IsA(plan, CustomScan) &&
 		((const CustomScan *) plan)->methods == &cscan_scan_methods;
+}
+
+bool
+cscan_planner_is_aggregate(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &cscan_aggregate_methods;
 }
 
 Oid

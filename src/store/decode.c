@@ -12,6 +12,12 @@
 
 #include "utils/memutils.h"
 
+static void
+forget_vectors(CScanDecoder *d)
+{
+	d->vector = d->nulls_vector = d->integers_vector = d->codes_vector = UINT32_MAX;
+}
+
 void
 cscan_decoder_init(CScanDecoder *d, Relation heap, Relation index, int column)
 {
@@ -21,10 +27,11 @@ cscan_decoder_init(CScanDecoder *d, Relation heap, Relation index, int column)
 	if (column < RelationGetNumberOfAttributes(index))
 		d->typlen = TupleDescAttr(RelationGetDescr(heap), index->rd_index->indkey.values[column] - 1)->attlen;
 	d->context = CurrentMemoryContext;
+	d->integers = d->codes = NULL;
 	d->room = NULL;
 	d->room_size = 0;
-	d->vector = UINT32_MAX;
 	d->no_nulls = false;
+	forget_vectors(d);
 }
 
 void
@@ -34,7 +41,7 @@ cscan_decoder_reset(CScanDecoder *d)
 		pfree(d->room);
 	d->room = NULL;
 	d->room_size = 0;
-	d->vector = UINT32_MAX;
+	forget_vectors(d);
 }
 
 bool
@@ -45,7 +52,7 @@ cscan_decoder_read(CScanDecoder *d, const CScanGroup *group, BufferAccessStrateg
 
 	d->entry = &group->serving;
 	d->stored = stored;
-	d->vector = UINT32_MAX;
+	forget_vectors(d);
 	if (!cscan_store_read_run(d->index, d->entry, stored, strategy, bytes))
 		return false;
 	cscan_store_open_run(d->index, d->entry, stored, d->column, bytes, &d->run);
@@ -113,21 +120,26 @@ decode_strings(CScanDecoder *d, uint32 vector, uint32 n, CScanDamage *damage)
 	return true;
 }
 
-static void
-decode_nulls(CScanDecoder *d, uint32 vector, uint32 n)
+bool
+cscan_decoder_nulls(CScanDecoder *d, uint32 vector)
 {
 	uint64		nulls[CSCAN_NULL_WORDS];
+	uint32		n = cscan_column_values(&d->run, vector);
 
+	if (d->nulls_vector == vector)
+		return !d->no_nulls;
+	d->nulls_vector = vector;
 	if (cscan_column_nulls(&d->run, vector, nulls) == 0)
 	{
 		if (!d->no_nulls)
 			memset(d->isnull, 0, sizeof(d->isnull));
 		d->no_nulls = true;
-		return;
+		return false;
 	}
 	d->no_nulls = false;
 	for (uint32 i = 0; i < n; i++)
 		d->isnull[i] = cscan_is_null(nulls, i);
+	return true;
 }
 
 void
@@ -139,7 +151,7 @@ cscan_decoder_decode(CScanDecoder *d, uint32 vector)
 
 	if (d->vector == vector)
 		return;
-	decode_nulls(d, vector, n);
+	(void) cscan_decoder_nulls(d, vector);
 	if (d->run.header.kind == CSCAN_COLUMN_INTEGERS)
 		ok = decode_integers(d, vector, n, &damage);
 	else
@@ -147,4 +159,46 @@ cscan_decoder_decode(CScanDecoder *d, uint32 vector)
 	if (!ok)
 		cscan_store_report_damage(d->index, d->entry, d->stored, d->column, &damage);
 	d->vector = vector;
+}
+
+static int64 *
+get_vector(CScanDecoder *d)
+{
+	return MemoryContextAlloc(d->context, CSCAN_VECTOR * sizeof(int64));
+}
+
+bool
+cscan_decoder_integers(CScanDecoder *d, uint32 vector)
+{
+	CScanDamage damage;
+
+	if (d->run.header.kind != CSCAN_COLUMN_INTEGERS)
+		return false;
+	if (d->integers_vector == vector)
+		return true;
+	(void) cscan_decoder_nulls(d, vector);
+	if (d->integers == NULL)
+		d->integers = get_vector(d);
+	if (!cscan_column_integers(&d->run, vector, d->integers, &damage))
+		cscan_store_report_damage(d->index, d->entry, d->stored, d->column, &damage);
+	d->integers_vector = vector;
+	return true;
+}
+
+bool
+cscan_decoder_codes(CScanDecoder *d, uint32 vector)
+{
+	CScanDamage damage;
+
+	if (cscan_column_nentries(&d->run) == 0)
+		return false;
+	if (d->codes_vector == vector)
+		return true;
+	(void) cscan_decoder_nulls(d, vector);
+	if (d->codes == NULL)
+		d->codes = get_vector(d);
+	if (!cscan_column_codes(&d->run, vector, d->codes, &damage))
+		cscan_store_report_damage(d->index, d->entry, d->stored, d->column, &damage);
+	d->codes_vector = vector;
+	return true;
 }

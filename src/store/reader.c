@@ -233,10 +233,9 @@ cscan_reader_read(CScanReader *r)
 }
 
 bool
-cscan_reader_next(CScanReader *r, uint32 *from, uint32 *to)
+cscan_reader_next(CScanReader *r, uint32 *vector, uint32 *from, uint32 *to)
 {
 	CScanRange *segment;
-	uint32		vector;
 	uint32		end;
 
 	while (r->segment < r->nsegments && r->segments[r->segment].first >= r->segments[r->segment].end)
@@ -244,10 +243,8 @@ cscan_reader_next(CScanReader *r, uint32 *from, uint32 *to)
 	if (r->segment >= r->nsegments)
 		return false;
 	segment = &r->segments[r->segment];
-	vector = segment->first / CSCAN_VECTOR;
-	end = Min(segment->end, (vector + 1) * CSCAN_VECTOR);
-	for (int i = 0; i < r->ncolumns; i++)
-		cscan_decoder_decode(&r->decoders[i], vector);
+	*vector = segment->first / CSCAN_VECTOR;
+	end = Min(segment->end, (*vector + 1) * CSCAN_VECTOR);
 	*from = segment->first % CSCAN_VECTOR;
 	*to = *from + (end - segment->first);
 	segment->first = end;

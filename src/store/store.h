@@ -364,6 +364,12 @@ extern size_t cscan_values_strings_room(const uint32 *lengths, uint32 n);
 extern void cscan_values_from_strings(CScanStorage storage, const uint8 *const *strings, const uint32 *lengths, uint32 n,
 									  char *room, Datum *values);
 
+/* The integer that a value of a type passed by value is. */
+extern int64 cscan_values_integer_of_datum(Datum value, int16 typlen);
+
+/* The scale of a numeric, and the integer that it is then; false if that is too large. */
+extern bool cscan_values_scaled_numeric(Datum value, int *scale, int64 *integer);
+
 /* Whether numerics of this scale are integers. */
 extern bool cscan_values_is_scale(int scale);
 
@@ -386,10 +392,15 @@ typedef struct CScanDecoder
 	const CScanStoredRun *stored;
 	CScanColumnRun run;
 
-	/* The vector that has been decoded, UINT32_MAX: none */
-	uint32		vector;
+	/* The vectors that have been decoded, UINT32_MAX: none */
+	uint32		vector;			/* of values */
+	uint32		nulls_vector;
+	uint32		integers_vector;
+	uint32		codes_vector;
 	Datum		values[CSCAN_VECTOR];
 	bool		isnull[CSCAN_VECTOR];
+	int64	   *integers;		/* NULL: nobody has asked for them yet */
+	int64	   *codes;			/* likewise */
 	char	   *room;			/* of values passed by reference */
 	size_t		room_size;
 	bool		no_nulls;		/* "isnull" is false throughout */
@@ -409,6 +420,16 @@ extern void cscan_decoder_reset(CScanDecoder *d);
 
 /* Decode the vector: values and isnull of its rows. */
 extern void cscan_decoder_decode(CScanDecoder *d, uint32 vector);
+
+/* Decode isnull alone; true if a row is null. */
+extern bool cscan_decoder_nulls(CScanDecoder *d, uint32 vector);
+
+/*
+ * Decode integers in place of values, or the numbers of a dictionary's entries.
+ * False if the run's values are strings, or if it has no dictionary.
+ */
+extern bool cscan_decoder_integers(CScanDecoder *d, uint32 vector);
+extern bool cscan_decoder_codes(CScanDecoder *d, uint32 vector);
 
 /* ---------- zones.c ---------- */
 
@@ -495,10 +516,10 @@ extern void cscan_reader_read(CScanReader *r);
 extern void cscan_reader_prefetch(CScanReader *r, BlockNumber block);
 
 /*
- * Decode the next rows, [*from, *to) of one vector; the decoders have them.
+ * Find the next rows, [*from, *to) of one vector, which the caller decodes.
  * False if there are no more.
  */
-extern bool cscan_reader_next(CScanReader *r, uint32 *from, uint32 *to);
+extern bool cscan_reader_next(CScanReader *r, uint32 *vector, uint32 *from, uint32 *to);
 
 /* ---------- heap.c ---------- */
 

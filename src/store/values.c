@@ -253,8 +253,8 @@ give_up_integers(CScanValues *values)
 	}
 }
 
-static int64
-integer_of_datum(Datum value, int16 typlen)
+int64
+cscan_values_integer_of_datum(Datum value, int16 typlen)
 {
 	switch (typlen)
 	{
@@ -267,6 +267,18 @@ integer_of_datum(Datum value, int16 typlen)
 		default:
 			return (int64) value;
 	}
+}
+
+bool
+cscan_values_scaled_numeric(Datum value, int *scale, int64 *integer)
+{
+	struct varlena *varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(value));
+	bool		ok;
+
+	ok = numeric_to_integer(VARDATA_ANY(varlena), VARSIZE_ANY_EXHDR(varlena), scale, integer);
+	if (PointerGetDatum(varlena) != value)
+		pfree(varlena);
+	return ok;
 }
 
 static bool
@@ -313,7 +325,7 @@ cscan_values_add(CScanValues *values, Datum value, bool isnull)
 	switch (values->storage)
 	{
 		case CSCAN_STORAGE_BYVAL:
-			values->integers[row] = integer_of_datum(value, values->typlen);
+			values->integers[row] = cscan_values_integer_of_datum(value, values->typlen);
 			break;
 		case CSCAN_STORAGE_FIXED:
 			set_string(values, row, DatumGetPointer(value), values->typlen);

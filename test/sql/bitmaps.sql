@@ -1,6 +1,8 @@
 -- A CScan that an index bitmap drives has the rows of a Bitmap Heap Scan, whatever the index, the bitmap and the policy.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
+-- It is about scans; vectors.sql has the node that aggregates their rows.
+SET cscan.vectors = off;
 CREATE SCHEMA bitmaps;
 SET search_path = bitmaps, public;
 \set ECHO none

@@ -1,6 +1,8 @@
 -- Tables that are not what they were at the last scan, and those that go away behind one.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
+-- It is about scans; vectors.sql has the node that aggregates their rows.
+SET cscan.vectors = off;
 CREATE SCHEMA changes;
 SET search_path = changes, public;
 \set ECHO none

@@ -1,6 +1,8 @@
 -- Scans over row groups: rows from column runs where these count, and from the heap where not.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
+-- It is about scans; vectors.sql has the node that aggregates their rows.
+SET cscan.vectors = off;
 CREATE SCHEMA column_scans;
 SET search_path = column_scans, public;
 \set ECHO none

@@ -2,6 +2,8 @@
 -- whoever asks for it.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
+-- It is about scans; vectors.sql has the node that aggregates their rows.
+SET cscan.vectors = off;
 CREATE SCHEMA parallel;
 SET search_path = parallel, public;
 \set ECHO none

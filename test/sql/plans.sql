@@ -1,6 +1,8 @@
 -- A plan has a CScan where PostgreSQL's own has a Seq Scan of a table that can be scanned cooperatively.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
+-- It is about scans; vectors.sql has the node that aggregates their rows.
+SET cscan.vectors = off;
 CREATE SCHEMA plans;
 SET search_path = plans, public;
 \set ECHO none

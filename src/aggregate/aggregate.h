@@ -1,0 +1,171 @@
+/*-------------------------------------------------------------------------
+ *
+ * aggregate.h
+ *		The node CScan Aggregate: groups and aggregates of a CScan's batches.
+ *
+ *		node.c			the node's life, and its groups
+ *		explain.c		what EXPLAIN says
+ *		spill.c			rows whose groups find no memory
+ *		results.c		aggregates: states, and what becomes of them
+ *		transitions.c	those that PostgreSQL's own functions compute
+ *		input.h			batches, conditions, keys and arguments
+ *
+ * Calls go downwards only.
+ *
+ * The node stands for an Agg above a scan, or for its half below a Gather.  Its
+ * custom_scan_tlist has the keys and then the Aggrefs, with the scan's columns.
+ * The planner's target list and HAVING refer to that.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_AGGREGATE_H
+#define CSCAN_AGGREGATE_H
+
+#include "compat.h"
+
+#include "nodes/extensible.h"
+#include "utils/numeric.h"
+
+#include "aggregate/input.h"
+#include "vector/group_table.h"
+#include "vector/states.h"
+
+/* What custom_private holds: integers, in this order. */
+typedef enum CScanAggregatePrivate
+{
+	CSCAN_AGGREGATE_NKEYS,
+	CSCAN_AGGREGATE_GROUPED,	/* there is a GROUP BY: without rows there is no
+								 * group */
+	CSCAN_AGGREGATE_NFIELDS
+} CScanAggregatePrivate;
+
+typedef enum CScanAggregateKind
+{
+	CSCAN_AGGREGATE_COUNT,
+	CSCAN_AGGREGATE_SUM,
+	CSCAN_AGGREGATE_EXTREME,
+	CSCAN_AGGREGATE_TRANSITION
+} CScanAggregateKind;
+
+/*
+ * A numeric that is no integer of the expected scale is summed up, or compared,
+ * apart.
+ */
+typedef struct CScanSumState
+{
+	CScanSum	sum;
+	Numeric		odd;			/* NULL: none */
+	int64		nodd;
+} CScanSumState;
+
+typedef struct CScanExtremeState
+{
+	CScanExtreme extreme;
+	Numeric		odd;
+} CScanExtremeState;
+
+/* What a transition function works on. */
+typedef struct CScanTransitionState
+{
+	Datum		value;
+	bool		isnull;
+	bool		is_new;			/* the first argument becomes the value */
+} CScanTransitionState;
+
+/* Functions of an aggregate, see transitions.c. */
+typedef struct CScanTransition CScanTransition;
+
+typedef struct CScanAggregate
+{
+	Aggref	   *aggref;
+	CScanAggregateKind kind;
+	bool		maximum;		/* of _EXTREME */
+	bool		average;		/* of _SUM */
+	bool		partial;		/* its state goes up, not its result */
+	Oid			type;			/* of its argument, if it has one */
+	int16		typlen;
+	int			scale;			/* of numerics; -1: of integers */
+	int			argument;		/* number of the first one; -1: none */
+	int			narguments;
+	int			filter;			/* number; -1: none */
+	size_t		offset;			/* of its state in a group's states */
+	CScanTransition *transition;
+} CScanAggregate;
+
+/* Rows that wait for memory, see spill.c. */
+typedef struct CScanSpill CScanSpill;
+
+typedef struct CScanAggregateState
+{
+	CustomScanState css;
+	CScanInput *input;			/* NULL: EXPLAIN without ANALYZE */
+	int			nkeys;
+	bool		grouped;
+	CScanKeyKind *key_kinds;
+	int			naggregates;
+	CScanAggregate *aggregates;
+	AggState   *context_node;	/* by which transition functions find memory */
+
+	/* Groups */
+	MemoryContext groups_context;	/* of the table and of the keys' strings */
+	MemoryContext values_context;	/* of states' values passed by reference */
+	CScanGroupTable groups;
+	CScanNumbering *numbering;	/* of each key's strings */
+	uint32		next_group;		/* to be handed out */
+	Size		limit;			/* bytes */
+	CScanSpill *spill;			/* NULL: nothing has been spilled yet */
+	bool		begun;
+	bool		finished;
+
+	/* For EXPLAIN ANALYZE */
+	uint64		batches;
+	uint64		rows;
+	uint64		by_row;			/* arguments computed although vectorized */
+	uint64		ngroups;
+	Size		peak;			/* bytes */
+	uint64		spilled;		/* rows */
+	uint64		partitions;
+} CScanAggregateState;
+
+/* node.c */
+extern const CustomScanMethods cscan_aggregate_methods;
+
+/* The bytes that groups take now. */
+extern Size cscan_aggregate_memory(const CScanAggregateState *node);
+
+/* Take rows into account, of which the input has selected some. */
+extern void cscan_aggregate_advance(CScanAggregateState *node);
+
+/* explain.c */
+extern void cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es);
+
+/*
+ * spill.c
+ *
+ * Rows may be spilled of a batch for which that has been prepared, while all of
+ * them were selected.
+ */
+extern void cscan_spill_prepare(CScanAggregateState *node);
+extern void cscan_spill_rows(CScanAggregateState *node, const CScanSelection *rows, const uint32 *hashes);
+
+/* Begin with the next part of what has been spilled.  False if nothing is left. */
+extern bool cscan_spill_next(CScanAggregateState *node);
+extern void cscan_spill_end(CScanAggregateState *node);
+
+/* results.c */
+extern void cscan_aggregates_init(CScanAggregateState *node, List *aggrefs, List **arguments, List **filters);
+extern size_t cscan_aggregates_settle(CScanAggregateState *node);
+extern void cscan_aggregates_begin_groups(CScanAggregateState *node, uint32 first, uint32 end);
+extern void cscan_aggregates_advance(CScanAggregateState *node, const uint32 *group_of);
+extern Datum cscan_aggregate_result(CScanAggregateState *node, const CScanAggregate *aggregate, char *states, bool *isnull);
+
+/* transitions.c */
+extern bool cscan_transition_supported(const Aggref *aggref);
+extern void cscan_transition_init(CScanAggregateState *node, CScanAggregate *aggregate);
+extern void cscan_transition_begin(CScanAggregateState *node, const CScanAggregate *aggregate, CScanTransitionState *state);
+extern void cscan_transition_advance(CScanAggregateState *node, const CScanAggregate *aggregate, CScanTransitionState *state,
+									 const Datum *values, const bool *isnull);
+extern Datum cscan_transition_result(CScanAggregateState *node, const CScanAggregate *aggregate, CScanTransitionState *state,
+									 bool *isnull);
+
+#endif							/* CSCAN_AGGREGATE_H */

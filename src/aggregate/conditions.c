@@ -1,0 +1,539 @@
+/*-------------------------------------------------------------------------
+ *
+ * conditions.c
+ *		Conditions as predicates on vectors.
+ *
+ * Vectors know comparisons of numbers, IN, IS NULL, AND, OR and NOT.  A part
+ * that they do not know is a question.  If it needs one column, which has a
+ * dictionary, it is computed once for each of its entries, else row by row.
+ *
+ * A value that is fixed in a pass may be no value that the number can be: 0.055,
+ * of numerics with two digits.  Then the comparison is with the next smaller one,
+ * and is another one: x < 0.055 is x <= 0.05.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "access/nbtree.h"
+#include "access/stratnum.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_type_d.h"
+#include "commands/defrem.h"
+#include "datatype/timestamp.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+
+#include "aggregate/input.h"
+
+static bool compile(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p);
+
+/* ------------------------------------------------------------------
+ * Comparisons
+ * ------------------------------------------------------------------ */
+
+/* Which comparison an operator is, of two types in the order of their integers. */
+static bool
+find_comparison(Oid opno, CScanComparison *comparison)
+{
+	static const CScanComparison by_strategy[] = {
+		[BTLessStrategyNumber] = CSCAN_LESS,
+		[BTLessEqualStrategyNumber] = CSCAN_LESS_EQUAL,
+		[BTEqualStrategyNumber] = CSCAN_EQUAL,
+		[BTGreaterEqualStrategyNumber] = CSCAN_GREATER_EQUAL,
+		[BTGreaterStrategyNumber] = CSCAN_GREATER
+	};
+	Oid			left;
+	Oid			right;
+	Oid			opclass;
+	int			strategy;
+
+	op_input_types(opno, &left, &right);
+	if (!OidIsValid(left) || !OidIsValid(right) || !OidIsValid(cscan_number_type(left)) ||
+		!OidIsValid(cscan_number_type(right)))
+		return false;
+	opclass = GetDefaultOpClass(left, BTREE_AM_OID);
+	if (!OidIsValid(opclass))
+		return false;
+	strategy = get_op_opfamily_strategy(opno, get_opclass_family(opclass));
+	if (strategy != InvalidStrategy)
+	{
+		*comparison = by_strategy[strategy];
+		return true;
+	}
+	opno = get_negator(opno);
+	if (!OidIsValid(opno) ||
+		get_op_opfamily_strategy(opno, get_opclass_family(opclass)) != BTEqualStrategyNumber)
+		return false;
+	*comparison = CSCAN_NOT_EQUAL;
+	return true;
+}
+
+static bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* Are the integers of two types of one kind, so that they can be compared as they are? */
+static bool
+are_alike(Oid left, Oid right)
+{
+	return left == right || (is_integer(left) && is_integer(right));
+}
+
+/* The same comparison with its sides exchanged. */
+static CScanComparison
+commute(CScanComparison comparison)
+{
+	switch (comparison)
+	{
+		case CSCAN_LESS:
+			return CSCAN_GREATER;
+		case CSCAN_LESS_EQUAL:
+			return CSCAN_GREATER_EQUAL;
+		case CSCAN_GREATER_EQUAL:
+			return CSCAN_LESS_EQUAL;
+		case CSCAN_GREATER:
+			return CSCAN_LESS;
+		default:
+			return comparison;
+	}
+}
+
+/* Compare a number with a value that is fixed in a pass. */
+static bool
+compile_fixed(CScanInput *input, CScanClause *clause, Expr *expr, Expr *value, CScanComparison comparison,
+			  CScanPredicate *p)
+{
+	CScanNumber number;
+	CScanFixed *fixed;
+	CScanInstruction instruction = {.operation = CSCAN_CONSTANT, .least = PG_INT64_MIN, .most = PG_INT64_MAX};
+	Oid			compared = cscan_number_type(exprType((Node *) expr));
+	Oid			type = cscan_number_type(exprType((Node *) value));
+
+	if (!are_alike(compared, type) && !(compared == DATEOID && type == TIMESTAMPOID) &&
+		!(compared == TIMESTAMPOID && type == DATEOID))
+		return false;
+	if (!cscan_number_compile(input, expr, &number))
+		return false;
+	fixed = palloc0(sizeof(CScanFixed));
+	fixed->state = ExecInitExpr(value, input->ps);
+	fixed->type = type;
+	fixed->compared = compared;
+	fixed->scale = number.scale;
+	fixed->predicate = p;
+	fixed->comparison = comparison;
+	fixed->clause = clause;
+
+	/* A constant of its own: each fixed value is another one. */
+	instruction.left = -1 - list_length(input->fixed);
+	fixed->reg = cscan_program_add(&input->program, &instruction);
+	input->fixed = lappend(input->fixed, fixed);
+	p->kind = CSCAN_COMPARE;
+	p->left = number.reg;
+	p->right = fixed->reg;
+	p->comparison = comparison;
+	return true;
+}
+
+static bool
+compile_comparison(CScanInput *input, CScanClause *clause, OpExpr *op, CScanPredicate *p)
+{
+	CScanComparison comparison;
+	CScanNumber left;
+	CScanNumber right;
+	Expr	   *a;
+	Expr	   *b;
+
+	if (list_length(op->args) != 2 || !find_comparison(op->opno, &comparison))
+		return false;
+	a = linitial(op->args);
+	b = lsecond(op->args);
+	if (cscan_expr_is_fixed((Node *) b))
+		return compile_fixed(input, clause, a, b, comparison, p);
+	if (cscan_expr_is_fixed((Node *) a))
+		return compile_fixed(input, clause, b, a, commute(comparison), p);
+	if (!are_alike(cscan_number_type(exprType((Node *) a)), cscan_number_type(exprType((Node *) b))) ||
+		!cscan_number_compile(input, a, &left) || !cscan_number_compile(input, b, &right) ||
+		!cscan_number_align(input, &left, &right))
+		return false;
+	p->kind = CSCAN_COMPARE;
+	p->left = left.reg;
+	p->right = right.reg;
+	p->comparison = comparison;
+	return true;
+}
+
+/* Get the greatest integer of a scale that is not greater than a numeric; "exact": it is that. */
+static bool
+floor_of_numeric(Datum value, int scale, int64 *integer, bool *exact)
+{
+	Numeric		numeric = DatumGetNumeric(value);
+	Numeric		power;
+	Datum		scaled;
+	Datum		floored;
+
+	if (numeric_is_nan(numeric) || numeric_is_inf(numeric))
+		return false;
+	power = int64_to_numeric(1);
+	for (int i = 0; i < scale; i++)
+		power = DatumGetNumeric(DirectFunctionCall2(numeric_mul, NumericGetDatum(power),
+													NumericGetDatum(int64_to_numeric(10))));
+	scaled = DirectFunctionCall2(numeric_mul, value, NumericGetDatum(power));
+	floored = DirectFunctionCall1(numeric_floor, scaled);
+	if (!DatumGetBool(DirectFunctionCall2(numeric_lt, floored, NumericGetDatum(int64_to_numeric(PG_INT64_MAX)))) ||
+		!DatumGetBool(DirectFunctionCall2(numeric_gt, floored, NumericGetDatum(int64_to_numeric(PG_INT64_MIN)))))
+		return false;
+	*exact = DatumGetBool(DirectFunctionCall2(numeric_eq, floored, scaled));
+	*integer = DatumGetInt64(DirectFunctionCall1(numeric_int8, floored));
+	return true;
+}
+
+/* Get what a fixed value is among the integers with which it is compared. */
+static bool
+floor_of_fixed(const CScanFixed *fixed, Datum value, int64 *integer, bool *exact)
+{
+	int64		days;
+
+	*exact = true;
+	if (fixed->type == NUMERICOID)
+		return floor_of_numeric(value, fixed->scale, integer, exact);
+	*integer = cscan_values_integer_of_datum(value, get_typlen(fixed->type));
+	if (fixed->type == fixed->compared || is_integer(fixed->type))
+		return true;
+	if (fixed->type == TIMESTAMPOID)
+	{
+		if (TIMESTAMP_NOT_FINITE(*integer))
+			return false;
+		days = *integer / USECS_PER_DAY;
+		days -= *integer % USECS_PER_DAY < 0;
+		*exact = days * USECS_PER_DAY == *integer;
+		*integer = days;
+		return true;
+	}
+	/* A date, as a timestamp */
+	if (DATE_NOT_FINITE(*integer) || *integer >= TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE ||
+		*integer < DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE)
+		return false;
+	*integer *= USECS_PER_DAY;
+	return true;
+}
+
+/* Compare with a fixed value in this pass.  False if it is none of the integers. */
+static bool
+fix(CScanInput *input, CScanFixed *fixed)
+{
+	CScanComparison comparison = fixed->comparison;
+	bool		isnull;
+	bool		exact;
+	int64		integer;
+	Datum		value = ExecEvalExprSwitchContext(fixed->state, input->econtext, &isnull);
+
+	if (isnull)
+	{
+		cscan_program_set(&input->program, fixed->reg, 0, true);
+		fixed->predicate->comparison = comparison;
+		return true;
+	}
+	if (!floor_of_fixed(fixed, value, &integer, &exact))
+		return false;
+	if (!exact)
+	{
+		switch (comparison)
+		{
+			case CSCAN_LESS:
+				comparison = CSCAN_LESS_EQUAL;
+				break;
+			case CSCAN_GREATER_EQUAL:
+				comparison = CSCAN_GREATER;
+				break;
+			case CSCAN_EQUAL:
+			case CSCAN_NOT_EQUAL:
+				return false;
+			default:
+				break;
+		}
+	}
+	cscan_program_set(&input->program, fixed->reg, integer, false);
+	fixed->predicate->comparison = comparison;
+	return true;
+}
+
+void
+cscan_conditions_fix(CScanInput *input)
+{
+	ListCell   *lc;
+
+	for (int i = 0; i < input->nclauses; i++)
+		input->clauses[i]->by_row = !input->clauses[i]->vectorized;
+	for (int i = 0; i < input->nfilters; i++)
+		input->filters[i]->by_row = !input->filters[i]->vectorized;
+	foreach(lc, input->fixed)
+	{
+		CScanFixed *fixed = lfirst(lc);
+
+		if (!fix(input, fixed))
+			fixed->clause->by_row = true;
+	}
+}
+
+/* ------------------------------------------------------------------
+ * IN
+ * ------------------------------------------------------------------ */
+
+/* Make a predicate that refers to no other one its opposite. */
+static void
+negate(CScanPredicate *p)
+{
+	CScanPredicate *part = palloc(sizeof(CScanPredicate));
+
+	*part = *p;
+	memset(p, 0, sizeof(CScanPredicate));
+	p->kind = CSCAN_NOT;
+	p->parts = part;
+	p->nparts = 1;
+}
+
+static int
+compare_integers(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A number is, or is not, one of a constant array. */
+static bool
+compile_list(CScanInput *input, ScalarArrayOpExpr *op, CScanPredicate *p)
+{
+	CScanComparison comparison;
+	CScanNumber number;
+	Const	   *list = lsecond(op->args);
+	ArrayType  *array;
+	Oid			type;
+	Datum	   *values;
+	bool	   *isnull;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+	int			n;
+	int64	   *integers;
+	int			kept = 0;
+
+	if (!IsA(list, Const) || list->constisnull || !find_comparison(op->opno, &comparison) ||
+		!(op->useOr ? comparison == CSCAN_EQUAL : comparison == CSCAN_NOT_EQUAL))
+		return false;
+	array = DatumGetArrayTypeP(list->constvalue);
+	type = cscan_number_type(ARR_ELEMTYPE(array));
+	if (!OidIsValid(type) || !are_alike(cscan_number_type(exprType(linitial(op->args))), type) ||
+		!cscan_number_compile(input, linitial(op->args), &number))
+		return false;
+	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &values, &isnull, &n);
+	integers = palloc(Max(n, 1) * sizeof(int64));
+	for (int i = 0; i < n; i++)
+	{
+		bool		exact = true;
+
+		if (isnull[i])
+		{
+			p->list_has_null = true;
+			continue;
+		}
+		if (type != NUMERICOID)
+			integers[kept] = cscan_values_integer_of_datum(values[i], typlen);
+		else if (!floor_of_numeric(values[i], number.scale, &integers[kept], &exact))
+			return false;
+		kept += exact;
+	}
+	qsort(integers, kept, sizeof(int64), compare_integers);
+	p->kind = CSCAN_ONE_OF;
+	p->left = number.reg;
+	p->list = integers;
+	p->nlist = kept;
+	if (!op->useOr)
+		negate(p);
+	return true;
+}
+
+/* ------------------------------------------------------------------
+ * Conditions and their parts
+ * ------------------------------------------------------------------ */
+
+/* Leave a part of a condition to PostgreSQL. */
+static void
+make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p)
+{
+	CScanQuestion *question = palloc0(sizeof(CScanQuestion));
+	Bitmapset  *needed = NULL;
+
+	cscan_row_expr_init(&question->row, input, expr);
+	pull_varattnos((Node *) expr, ((CustomScan *) input->ps->plan)->scan.scanrelid, &needed);
+	question->column = question->row.ncolumns == 1 && bms_membership(needed) == BMS_SINGLETON ?
+		question->row.columns[0] : -1;
+	clause->may_fail = true;
+	clause->vectorized |= question->column >= 0 && input->scan->kind == CSCAN_COLUMNS;
+	p->kind = CSCAN_ASK;
+	p->question = list_length(input->questions);
+	input->questions = lappend(input->questions, question);
+}
+
+static bool
+compile_parts(CScanInput *input, CScanClause *clause, BoolExpr *expr, CScanPredicate *p)
+{
+	ListCell   *lc;
+
+	p->kind = expr->boolop == AND_EXPR ? CSCAN_AND : expr->boolop == OR_EXPR ? CSCAN_OR : CSCAN_NOT;
+	p->parts = palloc0(list_length(expr->args) * sizeof(CScanPredicate));
+	foreach(lc, expr->args)
+	{
+		if (!compile(input, clause, lfirst(lc), &p->parts[p->nparts]))
+			make_question(input, clause, lfirst(lc), &p->parts[p->nparts]);
+		p->nparts++;
+	}
+	return true;
+}
+
+/* Vectorize an expression, except parts of it; false if that gains nothing. */
+static bool
+compile(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p)
+{
+	CScanNumber number;
+	bool		ok = false;
+
+	switch (nodeTag(expr))
+	{
+		case T_BoolExpr:
+			return compile_parts(input, clause, (BoolExpr *) expr, p);
+		case T_OpExpr:
+			ok = compile_comparison(input, clause, (OpExpr *) expr, p);
+			break;
+		case T_ScalarArrayOpExpr:
+			ok = compile_list(input, (ScalarArrayOpExpr *) expr, p);
+			break;
+		case T_NullTest:
+			ok = !((NullTest *) expr)->argisrow && cscan_number_compile(input, ((NullTest *) expr)->arg, &number);
+			if (!ok)
+				break;
+			p->kind = CSCAN_IS_NULL;
+			p->left = number.reg;
+			if (((NullTest *) expr)->nulltesttype == IS_NOT_NULL)
+				negate(p);
+			break;
+		case T_Var:
+			ok = exprType((Node *) expr) == BOOLOID && cscan_number_compile(input, expr, &number);
+			if (!ok)
+				break;
+			p->kind = CSCAN_COMPARE;
+			p->comparison = CSCAN_NOT_EQUAL;
+			p->left = number.reg;
+			p->right = cscan_program_add(&input->program, &(CScanInstruction) {
+				.operation = CSCAN_CONSTANT,.least = PG_INT64_MIN,.most = PG_INT64_MAX});
+			break;
+		default:
+			break;
+	}
+	clause->vectorized |= ok;
+	return ok;
+}
+
+void
+cscan_condition_compile(CScanInput *input, CScanClause *clause)
+{
+	clause->vectorized = clause->may_fail = false;
+	input->computes = false;
+	if (!contain_volatile_functions((Node *) clause->row.expr) &&
+		!compile(input, clause, clause->row.expr, &clause->predicate))
+		make_question(input, clause, clause->row.expr, &clause->predicate);
+	clause->may_fail |= input->computes;
+}
+
+/* ------------------------------------------------------------------
+ * Questions
+ * ------------------------------------------------------------------ */
+
+typedef enum CScanAnswer
+{
+	ANSWER_NONE,
+	ANSWER_TRUE,
+	ANSWER_FALSE,
+	ANSWER_UNKNOWN
+} CScanAnswer;
+
+/* Ask about a value of the question's column. */
+static CScanAnswer
+ask_about(CScanInput *input, CScanQuestion *question, int64 code)
+{
+	ExprContext *econtext = input->econtext;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	Datum		answer;
+	bool		isnull;
+
+	econtext->ecxt_scantuple = cscan_batch_entry_row(input->batch, question->column,
+													 cscan_batch_entry(input->batch, question->column, code));
+	answer = ExecEvalExpr(question->row.state, econtext, &isnull);
+	MemoryContextSwitchTo(old);
+	return isnull ? ANSWER_UNKNOWN : DatumGetBool(answer) ? ANSWER_TRUE : ANSWER_FALSE;
+}
+
+/* What an expression of the column says of null is computed for each such row. */
+static CScanAnswer
+ask_about_null(CScanInput *input, CScanQuestion *question, uint16 row)
+{
+	CScanSelection one = {.n = 1,.rows = {row}};
+	CScanRowExpr *expr = &question->row;
+
+	cscan_row_expr_compute(expr, input, &one);
+	return expr->isnull[row] ? ANSWER_UNKNOWN : DatumGetBool(expr->values[row]) ? ANSWER_TRUE : ANSWER_FALSE;
+}
+
+bool
+cscan_condition_ask(void *arg, int number, bool wanted, const CScanSelection *from, CScanSelection *to)
+{
+	CScanInput *input = arg;
+	CScanQuestion *question = list_nth(input->questions, number);
+	CScanAnswer looked_for = wanted ? ANSWER_TRUE : ANSWER_FALSE;
+	const int64 *codes;
+	const bool *isnull;
+	uint32		nentries;
+	uint32		n = from->n;
+	uint32		k = 0;
+
+	if (question->column < 0 || !cscan_batch_codes(input->batch, question->column, &codes, &isnull, &nentries))
+	{
+		cscan_row_expr_select(&question->row, input, wanted, from, to);
+		return true;
+	}
+	if (question->answers == NULL)
+		question->answers = MemoryContextAlloc(input->ps->state->es_query_cxt, CSCAN_MAX_ENTRIES);
+	if (question->runs != input->batch->runs)
+	{
+		question->runs = input->batch->runs;
+		memset(question->answers, ANSWER_NONE, nentries);
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint16		row = from->rows[i];
+		CScanAnswer answer;
+
+		if (cscan_batch_is_null(isnull, row))
+			answer = ask_about_null(input, question, row);
+		else
+		{
+			answer = question->answers[codes[row]];
+			if (answer == ANSWER_NONE)
+				answer = question->answers[codes[row]] = ask_about(input, question, codes[row]);
+		}
+		to->rows[k] = row;
+		k += answer == looked_for;
+	}
+	to->n = k;
+	return true;
+}

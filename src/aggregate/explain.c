@@ -1,0 +1,93 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.c
+ *		What EXPLAIN says of a CScan Aggregate.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "utils/builtins.h"
+#include "utils/ruleutils.h"
+
+#include "aggregate/aggregate.h"
+
+/* Add an expression that PostgreSQL computes row by row, whatever the values are. */
+static List *
+add(List *texts, const CScanRowExpr *row, List *context, const ExplainState *es)
+{
+	char	   *text = deparse_expression((Node *) row->expr, context, cscan_explain_prefixes(es), false);
+	ListCell   *lc;
+
+	foreach(lc, texts)
+	{
+		if (strcmp(lfirst(lc), text) == 0)
+			return texts;
+	}
+	return lappend(texts, text);
+}
+
+static List *
+find_row_by_row(const CScanAggregateState *node, List *context, const ExplainState *es)
+{
+	const CScanInput *input = node->input;
+	List	   *texts = NIL;
+
+	for (int i = 0; i < input->nclauses; i++)
+	{
+		if (!input->clauses[i]->vectorized)
+			texts = add(texts, &input->clauses[i]->row, context, es);
+	}
+	for (int k = 0; k < input->nkeys; k++)
+	{
+		if (input->keys[k].kind != CSCAN_KEY_NUMBER && input->keys[k].column < 0)
+			texts = add(texts, &input->keys[k].row, context, es);
+	}
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		const CScanAggregate *aggregate = &node->aggregates[i];
+
+		for (int k = 0; k < aggregate->narguments; k++)
+		{
+			const CScanArgumentInput *argument = &input->arguments[aggregate->argument + k];
+
+			if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION || !argument->vectorized)
+				texts = add(texts, &argument->row, context, es);
+		}
+		if (aggregate->filter >= 0 && !input->filters[aggregate->filter]->vectorized)
+			texts = add(texts, &input->filters[aggregate->filter]->row, context, es);
+	}
+	return texts;
+}
+
+void
+cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	CScanAggregateState *node = (CScanAggregateState *) css;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, css->ss.ps.plan, ancestors);
+	List	   *keys = NIL;
+	List	   *row_by_row;
+
+	for (int k = 0; k < node->nkeys; k++)
+		keys = lappend(keys, deparse_expression((Node *) node->input->keys[k].row.expr, context,
+												cscan_explain_prefixes(es), true));
+	if (keys != NIL)
+		ExplainPropertyList("Group Key", keys, es);
+	if (node->naggregates > 0 && node->aggregates[0].partial)
+		ExplainPropertyText("CScan Partial Mode", "Partial", es);
+	row_by_row = find_row_by_row(node, context, es);
+	if (row_by_row != NIL)
+		ExplainPropertyList("CScan Row by Row", row_by_row, es);
+	if (!es->analyze)
+		return;
+	ExplainPropertyUInteger("CScan Batches", NULL, node->batches, es);
+	if (node->by_row > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyUInteger("CScan Batches by Row", NULL, node->by_row, es);
+	if (node->nkeys > 0)
+		ExplainPropertyUInteger("CScan Memory", "kB", (node->peak + 1023) / 1024, es);
+	if (node->spilled > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyUInteger("CScan Rows Spilled", NULL, node->spilled, es);
+		ExplainPropertyUInteger("CScan Spill Partitions", NULL, node->partitions, es);
+	}
+}

@@ -1,0 +1,447 @@
+/*-------------------------------------------------------------------------
+ *
+ * input.c
+ *		What an aggregate makes of a CScan's batches (input.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "catalog/pg_type_d.h"
+#include "executor/instrument.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "aggregate/input.h"
+
+/* No string has this number. */
+#define NO_NUMBER	PG_INT64_MIN
+
+static void *
+resize(void *context, void *old, size_t size)
+{
+	return old ? repalloc_huge(old, size) : MemoryContextAllocHuge(context, size);
+}
+
+/* ------------------------------------------------------------------
+ * Beginning
+ * ------------------------------------------------------------------ */
+
+static Bitmapset *
+needed_attributes(Index scanrelid, List *exprs)
+{
+	Bitmapset  *needed = NULL;
+	Bitmapset  *attributes = NULL;
+	int			member = -1;
+
+	pull_varattnos((Node *) exprs, scanrelid, &needed);
+	while ((member = bms_next_member(needed, member)) >= 0)
+	{
+		if (member + FirstLowInvalidHeapAttributeNumber > 0)
+			attributes = bms_add_member(attributes, member + FirstLowInvalidHeapAttributeNumber - 1);
+	}
+	return attributes;
+}
+
+static CScanClause *
+make_clause(CScanInput *input, Expr *expr)
+{
+	CScanClause *clause = palloc0(sizeof(CScanClause));
+
+	cscan_row_expr_init(&clause->row, input, expr);
+	if (expr)
+		cscan_condition_compile(input, clause);
+	return clause;
+}
+
+static void
+make_clauses(CScanInput *input, List *quals)
+{
+	CScanClause **safe;
+	int			nsafe = 0;
+	int			nothers = 0;
+	CScanClause **others;
+	ListCell   *lc;
+
+	input->nclauses = list_length(quals);
+	safe = input->clauses = palloc((input->nclauses + 1) * sizeof(CScanClause *));
+	if (contain_subplans((Node *) quals))
+	{
+		/* Subplans are there once, in the scan's own conditions. */
+		input->nclauses = 1;
+		input->clauses[0] = make_clause(input, NULL);
+		return;
+	}
+	others = palloc((input->nclauses + 1) * sizeof(CScanClause *));
+	foreach(lc, quals)
+	{
+		CScanClause *clause = make_clause(input, lfirst(lc));
+
+		if (clause->vectorized && !clause->may_fail)
+			safe[nsafe++] = clause;
+		else
+			others[nothers++] = clause;
+	}
+	memcpy(safe + nsafe, others, nothers * sizeof(CScanClause *));
+}
+
+bool
+cscan_key_kind(Oid type, Oid collation, CScanKeyKind *kind)
+{
+	type = getBaseType(type);
+	switch (type)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+			*kind = type == BPCHAROID ? CSCAN_KEY_PADDED : CSCAN_KEY_STRING;
+			return !OidIsValid(collation) || get_collation_isdeterministic(collation);
+		case BYTEAOID:
+			*kind = CSCAN_KEY_STRING;
+			return true;
+		case NUMERICOID:
+			*kind = CSCAN_KEY_NUMERIC;
+			return true;
+		default:
+			*kind = CSCAN_KEY_DATUM;
+			return OidIsValid(cscan_number_type(type));
+	}
+}
+
+static void
+make_key(CScanInput *input, CScanKeyInput *key, Expr *expr)
+{
+	if (!cscan_key_kind(exprType((Node *) expr), exprCollation((Node *) expr), &key->kind))
+		elog(ERROR, "a key of type %u is not supported", exprType((Node *) expr));
+	cscan_row_expr_init(&key->row, input, expr);
+	key->column = IsA(expr, Var) ? cscan_batch_column(input->batch, ((Var *) expr)->varattno - 1) : -1;
+	if (key->kind == CSCAN_KEY_DATUM && !contain_volatile_functions((Node *) expr) &&
+		cscan_number_compile(input, expr, &key->number))
+		key->kind = CSCAN_KEY_NUMBER;
+	/* Padded strings of one length differ if any of their bytes do. */
+	key->bytes_decide = key->kind == CSCAN_KEY_STRING ||
+		(key->kind == CSCAN_KEY_PADDED && exprTypmod((Node *) expr) >= 0);
+	key->integers = palloc0(CSCAN_BATCH * sizeof(int64));
+}
+
+static void
+make_argument(CScanInput *input, CScanArgumentInput *argument, Expr *expr)
+{
+	cscan_row_expr_init(&argument->row, input, expr);
+	argument->vectorized = !contain_volatile_functions((Node *) expr) &&
+		cscan_number_compile(input, expr, &argument->number);
+}
+
+CScanInput *
+cscan_input_create(CScanState *scan, List *keys, List *arguments, List *filters)
+{
+	CScanInput *input = palloc0(sizeof(CScanInput));
+	CustomScan *plan = (CustomScan *) scan->css.ss.ps.plan;
+	List	   *exprs = list_concat(list_concat_copy(keys, arguments), filters);
+	ListCell   *lc;
+	int			i = 0;
+
+	input->scan = scan;
+	input->ps = &scan->css.ss.ps;
+	input->econtext = input->ps->ps_ExprContext;
+	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid,
+															  list_concat_copy(exprs, plan->scan.plan.qual)));
+	input->batch->selection = &input->selection;
+	input->program.load = cscan_number_load;
+	input->program.arg = input;
+	input->program.memory = (CScanMemory) {resize, CurrentMemoryContext};
+	make_clauses(input, plan->scan.plan.qual);
+	input->nkeys = list_length(keys);
+	input->keys = palloc0((input->nkeys + 1) * sizeof(CScanKeyInput));
+	foreach(lc, keys)
+		make_key(input, &input->keys[i++], lfirst(lc));
+	input->narguments = list_length(arguments);
+	input->arguments = palloc0((input->narguments + 1) * sizeof(CScanArgumentInput));
+	i = 0;
+	foreach(lc, arguments)
+		make_argument(input, &input->arguments[i++], lfirst(lc));
+	input->filters = palloc((list_length(filters) + 1) * sizeof(CScanClause *));
+	i = 0;
+	foreach(lc, filters)
+		input->filters[i++] = make_clause(input, lfirst(lc));
+	input->nfilters = i;
+	return input;
+}
+
+void
+cscan_input_begin(CScanInput *input)
+{
+	ListCell   *lc;
+
+	input->fixed_known = false;
+	foreach(lc, input->questions)
+		((CScanQuestion *) lfirst(lc))->runs = 0;
+}
+
+/* ------------------------------------------------------------------
+ * Rows that meet the conditions
+ * ------------------------------------------------------------------ */
+
+/* Get the selected rows that meet a condition. */
+static void
+select_rows(CScanInput *input, CScanClause *clause, CScanSelection *found)
+{
+	CScanAnswers answers = {cscan_condition_ask, input};
+
+	if (clause->by_row || !cscan_predicate_select(&clause->predicate, &input->program, &answers, true,
+												  &input->selection, found))
+		cscan_row_expr_select(&clause->row, input, true, &input->selection, found);
+}
+
+static void
+filter(CScanInput *input)
+{
+	CScanSelection found;
+
+	for (int i = 0; i < input->nclauses && input->selection.n > 0; i++)
+	{
+		select_rows(input, input->clauses[i], &found);
+		input->selection.n = found.n;
+		memcpy(input->selection.rows, found.rows, found.n * sizeof(uint16));
+	}
+}
+
+/* Remove the rows of a page that do not meet a bitmap's index conditions. */
+static void
+recheck(CScanInput *input)
+{
+	CScanSelection *selection = &input->selection;
+	uint32		n = 0;
+
+	for (uint32 i = 0; i < selection->n; i++)
+	{
+		if (cscan_bitmap_recheck(input->scan, cscan_batch_row(input->batch, selection->rows[i], NULL, 0)))
+			selection->rows[n++] = selection->rows[i];
+	}
+	InstrCountFiltered2(input->ps, selection->n - n);
+	selection->n = n;
+}
+
+static bool
+next_batch(CScanInput *input)
+{
+	uint32		n;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(input->econtext);
+		if (!cscan_batch_next(input->batch))
+			return false;
+		if (!input->fixed_known)
+			cscan_conditions_fix(input);
+		input->fixed_known = true;
+		cscan_selection_all(&input->selection, input->batch->nrows);
+		if (input->scan->kind == CSCAN_BITMAP && input->scan->recheck_page)
+			recheck(input);
+		cscan_program_begin(&input->program, input->batch->nrows, &input->selection);
+		n = input->selection.n;
+		filter(input);
+		InstrCountFiltered1(input->ps, n - input->selection.n);
+	} while (input->selection.n == 0);
+	return true;
+}
+
+bool
+cscan_input_next(CScanInput *input)
+{
+	bool		any;
+
+	if (input->ps->chgParam != NULL)
+		ExecReScan(input->ps);
+	if (input->ps->instrument)
+		InstrStartNode(input->ps->instrument);
+	any = next_batch(input);
+	if (input->ps->instrument)
+		InstrStopNode(input->ps->instrument, any ? input->selection.n : 0);
+	return any;
+}
+
+void
+cscan_input_keep(CScanInput *input, uint32 nrows)
+{
+	ResetExprContext(input->econtext);
+	cscan_batch_keep(input->batch, nrows);
+	cscan_selection_all(&input->selection, nrows);
+	cscan_program_begin(&input->program, nrows, &input->selection);
+}
+
+/* ------------------------------------------------------------------
+ * Keys
+ * ------------------------------------------------------------------ */
+
+/* Of numerics that is compared what equal ones have in common; what one looks like follows. */
+static int64
+number_of_numeric(CScanNumbering *numbering, struct varlena *value, bool may_add)
+{
+	Datum		trimmed = DirectFunctionCall1(numeric_trim_scale, PointerGetDatum(value));
+	uint32		compared = VARSIZE_ANY_EXHDR(DatumGetPointer(trimmed));
+	uint32		length = VARSIZE_ANY_EXHDR(value);
+	char	   *both = palloc(compared + length);
+	int64		number;
+
+	memcpy(both, VARDATA_ANY(DatumGetPointer(trimmed)), compared);
+	memcpy(both + compared, VARDATA_ANY(value), length);
+	number = cscan_numbering_number(numbering, both, compared + length, compared, may_add);
+	pfree(both);
+	pfree(DatumGetPointer(trimmed));
+	return number;
+}
+
+/* Give a string its number. */
+static int64
+number_of(const CScanKeyInput *key, CScanNumbering *numbering, Datum value, bool may_add)
+{
+	struct varlena *varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(value));
+	const char *bytes = VARDATA_ANY(varlena);
+	uint32		length = VARSIZE_ANY_EXHDR(varlena);
+	uint32		compared = length;
+	int64		number;
+
+	if (length <= CSCAN_SHORT_STRING && key->bytes_decide)
+		number = cscan_numbering_short(bytes, length);
+	else if (key->kind == CSCAN_KEY_NUMERIC)
+		number = number_of_numeric(numbering, varlena, may_add);
+	else
+	{
+		while (compared > 0 && bytes[compared - 1] == ' ' && key->kind == CSCAN_KEY_PADDED)
+			compared--;
+		number = cscan_numbering_number(numbering, bytes, length, compared, may_add);
+	}
+	if (PointerGetDatum(varlena) != value)
+		pfree(varlena);
+	return number;
+}
+
+/* Number the strings of a column by its dictionary.  False if it has none. */
+static bool
+number_codes(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, bool may_add)
+{
+	const CScanSelection *selection = &input->selection;
+	const int64 *codes;
+	const bool *isnull;
+	uint32		nentries;
+
+	if (key->column < 0 || !cscan_batch_codes(input->batch, key->column, &codes, &isnull, &nentries))
+		return false;
+	if (key->entries == NULL)
+		key->entries = MemoryContextAlloc(input->ps->state->es_query_cxt, CSCAN_MAX_ENTRIES * sizeof(int64));
+	if (key->runs != input->batch->runs)
+	{
+		key->runs = input->batch->runs;
+		for (uint32 i = 0; i < nentries; i++)
+			key->entries[i] = NO_NUMBER;
+	}
+	for (uint32 i = 0; i < selection->n; i++)
+	{
+		uint16		row = selection->rows[i];
+
+		if (cscan_batch_is_null(isnull, row))
+			continue;
+		if (key->entries[codes[row]] == NO_NUMBER)
+			key->entries[codes[row]] = number_of(key, numbering, cscan_batch_entry(input->batch, key->column, codes[row]),
+												 may_add);
+		key->integers[row] = key->entries[codes[row]];
+	}
+	key->vector.isnull = isnull;
+	return true;
+}
+
+/* Make integers of a key's Datums. */
+static void
+convert_key(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, bool may_add)
+{
+	const CScanSelection *selection = &input->selection;
+	int16		typlen = get_typlen(exprType((Node *) key->row.expr));
+	const Datum *values;
+	const bool *isnull;
+
+	if (key->column >= 0)
+		cscan_batch_datums(input->batch, key->column, &values, &isnull);
+	else
+	{
+		cscan_row_expr_compute(&key->row, input, selection);
+		values = key->row.values;
+		isnull = key->row.isnull;
+	}
+	for (uint32 i = 0; i < selection->n; i++)
+	{
+		uint16		row = selection->rows[i];
+
+		if (cscan_batch_is_null(isnull, row))
+			continue;
+		key->integers[row] = key->kind == CSCAN_KEY_DATUM || key->kind == CSCAN_KEY_NUMBER ?
+			cscan_values_integer_of_datum(values[row], typlen) : number_of(key, numbering, values[row], may_add);
+	}
+	key->vector.isnull = isnull;
+}
+
+void
+cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, const CScanVector **vectors)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->econtext->ecxt_per_tuple_memory);
+
+	for (int k = 0; k < input->nkeys; k++)
+	{
+		CScanKeyInput *key = &input->keys[k];
+		const CScanVector *computed = NULL;
+
+		if (key->kind == CSCAN_KEY_NUMBER)
+			computed = cscan_program_get(&input->program, key->number.reg);
+		if (computed)
+			key->vector = *computed;
+		else
+		{
+			key->vector.values = key->integers;
+			if (key->kind == CSCAN_KEY_NUMBER || key->kind == CSCAN_KEY_DATUM ||
+				!number_codes(input, key, &numbering[k], may_add))
+				convert_key(input, key, &numbering[k], may_add);
+		}
+		/* Bounds from disk are not good enough to find places by them. */
+		cscan_vector_tighten(&key->vector, &input->selection);
+		vectors[k] = &key->vector;
+	}
+	MemoryContextSwitchTo(old);
+}
+
+void
+cscan_input_forget_strings(CScanInput *input)
+{
+	for (int k = 0; k < input->nkeys; k++)
+		input->keys[k].runs = 0;
+}
+
+/* ------------------------------------------------------------------
+ * Arguments
+ * ------------------------------------------------------------------ */
+
+const CScanVector *
+cscan_input_argument(CScanInput *input, int number)
+{
+	CScanArgumentInput *argument = &input->arguments[number];
+
+	return argument->vectorized ? cscan_program_get(&input->program, argument->number.reg) : NULL;
+}
+
+void
+cscan_input_filter(CScanInput *input, int number, CScanSelection *found)
+{
+	select_rows(input, input->filters[number], found);
+}
+
+const CScanRowExpr *
+cscan_input_argument_rows(CScanInput *input, int number, const CScanSelection *selection)
+{
+	cscan_row_expr_compute(&input->arguments[number].row, input, selection);
+	return &input->arguments[number].row;
+}

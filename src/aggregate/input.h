@@ -1,0 +1,222 @@
+/*-------------------------------------------------------------------------
+ *
+ * input.h
+ *		What an aggregate makes of a CScan's batches: the rows that meet the
+ *		scan's conditions, their keys, and the arguments of aggregates.
+ *
+ *		input.c			batch for batch
+ *		conditions.c	conditions as predicates on vectors
+ *		numbers.c		expressions as arithmetic on vectors
+ *		rows.c			what PostgreSQL computes row by row
+ *
+ * Calls go downwards only.
+ *
+ * Each expression is *vectorized* when the node begins, as far as that can be.
+ * PostgreSQL computes all others *row by row*.  It also does so in batches in
+ * which a value may not fit.  So results, and errors, are its own.
+ *
+ * A condition that only compares columns, on vectors, raises no error and shows
+ * nobody what it sees.  These come first.  The others keep their order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_AGGREGATE_INPUT_H
+#define CSCAN_AGGREGATE_INPUT_H
+
+#include "exec/batch.h"
+#include "vector/predicate.h"
+#include "vector/program.h"
+#include "vector/numbering.h"
+
+/* An expression that PostgreSQL computes row by row. */
+typedef struct CScanRowExpr
+{
+	Expr	   *expr;
+	ExprState  *state;
+	int		   *columns;		/* of the batch that it needs */
+	int			ncolumns;
+	Datum	   *values;			/* of a batch; NULL: nobody has asked yet */
+	bool	   *isnull;
+} CScanRowExpr;
+
+/* A number as the program computes it. */
+typedef struct CScanNumber
+{
+	int			reg;
+	int			scale;			/* of a numeric; -1: an integer */
+} CScanNumber;
+
+/*
+ * A value that is fixed in a pass, with which a number is compared.  It is found
+ * before the first row.
+ */
+typedef struct CScanFixed
+{
+	ExprState  *state;
+	Oid			type;
+	Oid			compared;		/* the type of the other side */
+	int			scale;			/* of numerics that it is compared with */
+	int			reg;
+	struct CScanPredicate *predicate;
+	CScanComparison comparison; /* for a value that the number can be */
+	struct CScanClause *clause;
+} CScanFixed;
+
+/* A part of a condition that has no vectors. */
+typedef struct CScanQuestion
+{
+	CScanRowExpr row;
+	int			column;			/* the only one that it needs, or -1 */
+	uint64		runs;			/* whose dictionary's entries have answers */
+	uint8	   *answers;		/* for each entry; 0: not asked yet */
+} CScanQuestion;
+
+typedef struct CScanClause
+{
+	CScanRowExpr row;
+	bool		vectorized;		/* at least a part of it */
+	bool		may_fail;		/* it computes something, or asks */
+	bool		by_row;			/* not in this pass */
+	CScanPredicate predicate;
+} CScanClause;
+
+typedef enum CScanKeyKind
+{
+	CSCAN_KEY_NUMBER,			/* an integer by arithmetic on vectors */
+	CSCAN_KEY_DATUM,			/* an integer of a Datum */
+	CSCAN_KEY_STRING,			/* a string, compared byte by byte */
+	CSCAN_KEY_PADDED,			/* likewise, without the blanks at its end */
+	CSCAN_KEY_NUMERIC
+} CScanKeyKind;
+
+/* How an input gets a key. */
+typedef struct CScanKeyInput
+{
+	CScanKeyKind kind;
+	CScanNumber number;
+	CScanRowExpr row;
+	int			column;			/* of the batch, if the key is one; else -1 */
+	bool		bytes_decide;	/* strings are equal if their bytes are */
+	CScanVector vector;			/* of the batch */
+	int64	   *integers;
+
+	/* Numbers of the strings that a dictionary's entries are */
+	uint64		runs;
+	int64	   *entries;		/* NO_NUMBER: not asked for yet */
+} CScanKeyInput;
+
+/* How it gets an argument. */
+typedef struct CScanArgumentInput
+{
+	bool		vectorized;
+	CScanNumber number;
+	CScanRowExpr row;
+} CScanArgumentInput;
+
+typedef struct CScanInput
+{
+	CScanState *scan;
+	PlanState  *ps;				/* the scan's */
+	ExprContext *econtext;		/* likewise; reset for each batch */
+	CScanBatch *batch;
+	CScanProgram program;
+	CScanClause **clauses;		/* in the order in which they are asked */
+	int			nclauses;
+	List	   *fixed;			/* CScanFixed */
+	bool		fixed_known;	/* in this pass */
+	List	   *questions;		/* CScanQuestion */
+	bool		computes;		/* an expression has been vectorized that does more
+								 * than to name a column */
+	CScanKeyInput *keys;
+	int			nkeys;
+	CScanArgumentInput *arguments;
+	int			narguments;
+	CScanClause **filters;		/* of FILTER */
+	int			nfilters;
+
+	/* The rows of the batch that meet the conditions */
+	CScanSelection selection;
+} CScanInput;
+
+/* ---------- rows.c ---------- */
+
+/* Without an expression it is all of the scan's conditions. */
+extern void cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr);
+
+/* Compute it for the selected rows: "values" and "isnull", which last as long as the batch. */
+extern void cscan_row_expr_compute(CScanRowExpr *row, CScanInput *input, const CScanSelection *selection);
+
+/* Drop the rows for which it is not "wanted".  "to" may be "from". */
+extern void cscan_row_expr_select(CScanRowExpr *row, CScanInput *input, bool wanted,
+								  const CScanSelection *from, CScanSelection *to);
+
+/* Does an expression have one value throughout a pass? */
+extern bool cscan_expr_is_fixed(Node *node);
+
+/* ---------- numbers.c ---------- */
+
+/* A type whose values are integers, or numeric; of a domain its base type.  Else InvalidOid. */
+extern Oid	cscan_number_type(Oid type);
+
+/* The scale that numerics of a type modifier have; -1 if they have none, or one too large. */
+extern int	cscan_number_scale(int32 typmod);
+
+/* Vectorize an expression; false if that is not possible. */
+extern bool cscan_number_compile(CScanInput *input, Expr *expr, CScanNumber *number);
+
+/* Let two numbers have the same scale. */
+extern bool cscan_number_align(CScanInput *input, CScanNumber *left, CScanNumber *right);
+
+/* Load columns of a batch for the program. */
+extern bool cscan_number_load(void *arg, int column, const CScanSelection *selection, CScanVector *vector);
+
+/* ---------- conditions.c ---------- */
+
+/* Vectorize a condition as far as possible. */
+extern void cscan_condition_compile(CScanInput *input, CScanClause *clause);
+
+/* Find the values that are fixed in a pass. */
+extern void cscan_conditions_fix(CScanInput *input);
+
+/* Answer the questions of predicates. */
+extern bool cscan_condition_ask(void *arg, int question, bool wanted, const CScanSelection *from, CScanSelection *to);
+
+/* ---------- input.c ---------- */
+
+/*
+ * Make the input of a scan for these keys, arguments and filters: lists of
+ * expressions with the scan's columns.
+ */
+extern CScanInput *cscan_input_create(CScanState *scan, List *keys, List *arguments, List *filters);
+
+/* Begin a pass. */
+extern void cscan_input_begin(CScanInput *input);
+
+/* Get the next batch with rows that meet the conditions.  False at the end. */
+extern bool cscan_input_next(CScanInput *input);
+
+/* Begin with rows that have been kept; all of them have met the conditions. */
+extern void cscan_input_keep(CScanInput *input, uint32 nrows);
+
+/*
+ * Get the keys of the selected rows as integers: "vectors" of them.  Strings get
+ * numbers, each key its own; "may_add" says whether there may be new ones.
+ */
+extern void cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, const CScanVector **vectors);
+
+/* Forget the numbers of strings. */
+extern void cscan_input_forget_strings(CScanInput *input);
+
+/* Get an argument as a vector, or NULL if it is to be had row by row only. */
+extern const CScanVector *cscan_input_argument(CScanInput *input, int number);
+
+/* Get the selected rows that meet a filter. */
+extern void cscan_input_filter(CScanInput *input, int number, CScanSelection *found);
+
+/* Get an argument row by row. */
+extern const CScanRowExpr *cscan_input_argument_rows(CScanInput *input, int number, const CScanSelection *selection);
+
+/* How a key of this type can be had; false if it cannot. */
+extern bool cscan_key_kind(Oid type, Oid collation, CScanKeyKind *kind);
+
+#endif							/* CSCAN_AGGREGATE_INPUT_H */

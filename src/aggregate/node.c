@@ -1,0 +1,309 @@
+/*-------------------------------------------------------------------------
+ *
+ * node.c
+ *		The node CScan Aggregate: its life, and its groups (aggregate.h).
+ *
+ * At the first call the node takes all rows into account, then it hands out one
+ * group after the other.  When all are gone, rows that found no memory follow
+ * (spill.c), and their groups.
+ *
+ * Invariant: all rows of a group are taken into account before it is handed out.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "aggregate/aggregate.h"
+#include "cscan.h"
+
+static Node *create_state(CustomScan *plan);
+static void begin_aggregate(CustomScanState *css, EState *estate, int eflags);
+static TupleTableSlot *exec_aggregate(CustomScanState *css);
+static void end_aggregate(CustomScanState *css);
+static void rescan_aggregate(CustomScanState *css);
+
+const CustomScanMethods cscan_aggregate_methods = {
+	.CustomName = "CScan Aggregate",
+	.CreateCustomScanState = create_state,
+};
+
+static const CustomExecMethods aggregate_exec_methods = {
+	.CustomName = "CScan Aggregate",
+	.BeginCustomScan = begin_aggregate,
+	.ExecCustomScan = exec_aggregate,
+	.EndCustomScan = end_aggregate,
+	.ReScanCustomScan = rescan_aggregate,
+	.ExplainCustomScan = cscan_aggregate_explain,
+};
+
+static Node *
+create_state(CustomScan *plan)
+{
+	CScanAggregateState *node = palloc0(sizeof(CScanAggregateState));
+
+	NodeSetTag(node, T_CustomScanState);
+	node->css.methods = &aggregate_exec_methods;
+	node->nkeys = list_nth_int(plan->custom_private, CSCAN_AGGREGATE_NKEYS);
+	node->grouped = list_nth_int(plan->custom_private, CSCAN_AGGREGATE_GROUPED);
+	return (Node *) node;
+}
+
+static void *
+resize(void *context, void *old, size_t size)
+{
+	return old ? repalloc_huge(old, size) : MemoryContextAllocHuge(context, size);
+}
+
+/* Without a GROUP BY there is one group from the beginning. */
+static void
+begin_groups(CScanAggregateState *node)
+{
+	node->next_group = 0;
+	if (node->grouped)
+		return;
+	cscan_group_table_add(&node->groups);
+	cscan_aggregates_begin_groups(node, 0, 1);
+}
+
+static void
+begin_aggregate(CustomScanState *css, EState *estate, int eflags)
+{
+	CScanAggregateState *node = (CScanAggregateState *) css;
+	CustomScan *plan = (CustomScan *) css->ss.ps.plan;
+	CScanMemory memory;
+	List	   *keys = NIL;
+	List	   *aggrefs = NIL;
+	List	   *arguments;
+	List	   *filters;
+	ListCell   *lc;
+
+	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+	foreach(lc, plan->custom_scan_tlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, lc);
+
+		if (list_length(keys) < node->nkeys)
+			keys = lappend(keys, entry->expr);
+		else
+			aggrefs = lappend(aggrefs, entry->expr);
+	}
+	node->context_node = makeNode(AggState);
+	node->context_node->ss.ps.state = estate;
+	node->context_node->curaggcontext = CreateExprContext(estate);
+	node->values_context = node->context_node->curaggcontext->ecxt_per_tuple_memory;
+	cscan_aggregates_init(node, aggrefs, &arguments, &filters);
+	node->input = cscan_input_create((CScanState *) outerPlanState(css), keys, arguments, filters);
+	node->key_kinds = palloc((node->nkeys + 1) * sizeof(CScanKeyKind));
+	for (int k = 0; k < node->nkeys; k++)
+		node->key_kinds[k] = node->input->keys[k].kind;
+
+	node->groups_context = AllocSetContextCreate(estate->es_query_cxt, "CScan groups", ALLOCSET_DEFAULT_SIZES);
+	memory = (CScanMemory) {resize, node->groups_context};
+	cscan_group_table_begin(&node->groups, node->nkeys, cscan_aggregates_settle(node), &memory);
+	node->numbering = palloc((node->nkeys + 1) * sizeof(CScanNumbering));
+	for (int k = 0; k < node->nkeys; k++)
+		cscan_numbering_begin(&node->numbering[k], &memory);
+	node->limit = get_hash_memory_limit();
+	begin_groups(node);
+}
+
+/* ------------------------------------------------------------------
+ * Rows
+ * ------------------------------------------------------------------ */
+
+/* The memory of all but the table of groups. */
+static Size
+other_memory(const CScanAggregateState *node)
+{
+	Size		bytes = MemoryContextMemAllocated(node->values_context, true);
+
+	for (int k = 0; k < node->nkeys; k++)
+		bytes += cscan_numbering_size(&node->numbering[k]);
+	return bytes;
+}
+
+Size
+cscan_aggregate_memory(const CScanAggregateState *node)
+{
+	return cscan_group_table_size(&node->groups) + other_memory(node);
+}
+
+/* Find the groups of the selected rows; of those without one, spill the rows. */
+static void
+find_groups(CScanAggregateState *node, uint32 *group_of)
+{
+	const CScanVector *keys[CSCAN_MAX_KEYS];
+	CScanSelection missing;
+	uint32		hashes[CSCAN_BATCH];
+	uint32		before = node->groups.ngroups;
+	bool		may_grow = before == 0 ||
+		cscan_group_table_next_size(&node->groups) + other_memory(node) <= node->limit;
+
+	if (!may_grow)
+		cscan_spill_prepare(node);
+	cscan_input_keys(node->input, node->numbering, may_grow, keys);
+	cscan_group_table_find(&node->groups, keys, may_grow, &node->input->selection, group_of, &missing, hashes);
+	cscan_aggregates_begin_groups(node, before, node->groups.ngroups);
+	if (missing.n > 0)
+		cscan_spill_rows(node, &missing, hashes);
+}
+
+void
+cscan_aggregate_advance(CScanAggregateState *node)
+{
+	uint32		group_of[CSCAN_BATCH];
+
+	node->batches++;
+	node->rows += node->input->selection.n;
+	if (node->nkeys > 0)
+		find_groups(node, group_of);
+	else if (node->groups.ngroups == 0)
+	{
+		cscan_group_table_add(&node->groups);
+		cscan_aggregates_begin_groups(node, 0, 1);
+	}
+	cscan_aggregates_advance(node, node->nkeys > 0 ? group_of : NULL);
+	node->peak = Max(node->peak, cscan_aggregate_memory(node));
+}
+
+/* ------------------------------------------------------------------
+ * Groups
+ * ------------------------------------------------------------------ */
+
+static void
+clear_groups(CScanAggregateState *node)
+{
+	cscan_group_table_clear(&node->groups);
+	for (int k = 0; k < node->nkeys; k++)
+		cscan_numbering_clear(&node->numbering[k]);
+	cscan_input_forget_strings(node->input);
+	MemoryContextReset(node->values_context);
+	begin_groups(node);
+}
+
+static Datum
+key_value(CScanAggregateState *node, int k, int64 key, Form_pg_attribute attribute)
+{
+	const char *bytes;
+	char		room[CSCAN_SHORT_STRING];
+	uint32		length;
+	uint32		compared;
+	uint32		begin;
+	struct varlena *varlena;
+	Datum		value;
+
+	if (node->key_kinds[k] == CSCAN_KEY_NUMBER || node->key_kinds[k] == CSCAN_KEY_DATUM)
+	{
+		cscan_values_from_integers(attribute->attlen, CSCAN_STORAGE_BYVAL, 0, &key, 1, NULL, &value);
+		return value;
+	}
+	bytes = cscan_numbering_string(&node->numbering[k], key, room, &length, &compared);
+	begin = node->key_kinds[k] == CSCAN_KEY_NUMERIC ? compared : 0;
+	varlena = palloc(VARHDRSZ + length - begin);
+	SET_VARSIZE(varlena, VARHDRSZ + length - begin);
+	memcpy(VARDATA(varlena), bytes + begin, length - begin);
+	return PointerGetDatum(varlena);
+}
+
+/* Get the next group; an empty slot if there is none. */
+static TupleTableSlot *
+next_group(CScanAggregateState *node)
+{
+	TupleTableSlot *slot = node->css.ss.ss_ScanTupleSlot;
+	const CScanGroupHead *group;
+	MemoryContext old;
+
+	ExecClearTuple(slot);
+	while (node->next_group >= node->groups.ngroups)
+	{
+		if (node->finished || node->spill == NULL)
+			return slot;
+		clear_groups(node);
+		if (!cscan_spill_next(node))
+		{
+			node->finished = true;
+			return slot;
+		}
+	}
+	group = cscan_group(&node->groups, node->next_group);
+	old = MemoryContextSwitchTo(node->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	for (int k = 0; k < node->nkeys; k++)
+	{
+		slot->tts_isnull[k] = (group->nulls & ((uint32) 1 << k)) != 0;
+		slot->tts_values[k] = slot->tts_isnull[k] ? (Datum) 0 :
+			key_value(node, k, group->keys[k], TupleDescAttr(slot->tts_tupleDescriptor, k));
+	}
+	for (int i = 0; i < node->naggregates; i++)
+		slot->tts_values[node->nkeys + i] =
+			cscan_aggregate_result(node, &node->aggregates[i], cscan_group_states(&node->groups, node->next_group),
+								   &slot->tts_isnull[node->nkeys + i]);
+	MemoryContextSwitchTo(old);
+	node->next_group++;
+	node->ngroups++;
+	return ExecStoreVirtualTuple(slot);
+}
+
+static TupleTableSlot *
+exec_aggregate(CustomScanState *css)
+{
+	CScanAggregateState *node = (CScanAggregateState *) css;
+	ExprContext *econtext = css->ss.ps.ps_ExprContext;
+
+	if (!node->begun)
+	{
+		node->begun = true;
+		cscan_input_begin(node->input);
+		while (cscan_input_next(node->input))
+			cscan_aggregate_advance(node);
+	}
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = next_group(node);
+		if (TupIsNull(econtext->ecxt_scantuple))
+			return css->ss.ps.ps_ProjInfo ? ExecClearTuple(css->ss.ps.ps_ProjInfo->pi_state.resultslot) :
+				econtext->ecxt_scantuple;
+		if (css->ss.ps.qual == NULL || ExecQual(css->ss.ps.qual, econtext))
+			return css->ss.ps.ps_ProjInfo ? ExecProject(css->ss.ps.ps_ProjInfo) : econtext->ecxt_scantuple;
+		InstrCountFiltered1(css, 1);
+	}
+}
+
+static void
+rescan_aggregate(CustomScanState *css)
+{
+	CScanAggregateState *node = (CScanAggregateState *) css;
+	PlanState  *outer = outerPlanState(css);
+
+	if (node->begun && node->spill == NULL && css->ss.ps.chgParam == NULL && outer->chgParam == NULL)
+	{
+		/* The groups are the same. */
+		node->next_group = 0;
+		return;
+	}
+	cscan_spill_end(node);
+	clear_groups(node);
+	node->begun = node->finished = false;
+	if (outer->chgParam == NULL)
+		ExecReScan(outer);
+}
+
+static void
+end_aggregate(CustomScanState *css)
+{
+	CScanAggregateState *node = (CScanAggregateState *) css;
+
+	cscan_spill_end(node);
+	ExecEndNode(outerPlanState(css));
+}
+
+void
+cscan_aggregate_init(void)
+{
+	RegisterCustomScanMethods(&cscan_aggregate_methods);
+}

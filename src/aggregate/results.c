@@ -1,0 +1,548 @@
+/*-------------------------------------------------------------------------
+ *
+ * results.c
+ *		Aggregates: which there are, their states, and what becomes of them.
+ *
+ *		init			how each Aggref is computed
+ *		settle			where the states are, once the arguments are vectorized
+ *		begin_groups	states of new groups
+ *		advance			take the selected rows of a batch into account
+ *		result			what a group's state becomes
+ *
+ * Sums of integers and numerics, averages, counts, minima and maxima have states
+ * of their own (vector/states.h).  A result is made by the functions by which
+ * PostgreSQL's aggregates make it, and a state below a Gather has the form that
+ * their combine functions expect.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "catalog/objectaccess.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc_d.h"
+#include "catalog/pg_type_d.h"
+#include "libpq/pqformat.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/syscache.h"
+
+#include "aggregate/aggregate.h"
+
+/* ------------------------------------------------------------------
+ * Which aggregates there are
+ * ------------------------------------------------------------------ */
+
+static void
+find_kind(CScanAggregate *aggregate)
+{
+	aggregate->kind = CSCAN_AGGREGATE_TRANSITION;
+	switch (aggregate->aggref->aggfnoid)
+	{
+		case F_COUNT_:
+		case F_COUNT_ANY:
+			aggregate->kind = CSCAN_AGGREGATE_COUNT;
+			break;
+		case F_AVG_INT2:
+		case F_AVG_INT4:
+		case F_AVG_INT8:
+		case F_AVG_NUMERIC:
+			aggregate->average = true;
+			aggregate->kind = CSCAN_AGGREGATE_SUM;
+			break;
+		case F_SUM_INT2:
+		case F_SUM_INT4:
+		case F_SUM_INT8:
+		case F_SUM_NUMERIC:
+			aggregate->kind = CSCAN_AGGREGATE_SUM;
+			break;
+		case F_MAX_INT2:
+		case F_MAX_INT4:
+		case F_MAX_INT8:
+		case F_MAX_DATE:
+		case F_MAX_TIME:
+		case F_MAX_TIMESTAMP:
+		case F_MAX_TIMESTAMPTZ:
+		case F_MAX_MONEY:
+		case F_MAX_NUMERIC:
+			aggregate->maximum = true;
+			aggregate->kind = CSCAN_AGGREGATE_EXTREME;
+			break;
+		case F_MIN_INT2:
+		case F_MIN_INT4:
+		case F_MIN_INT8:
+		case F_MIN_DATE:
+		case F_MIN_TIME:
+		case F_MIN_TIMESTAMP:
+		case F_MIN_TIMESTAMPTZ:
+		case F_MIN_MONEY:
+		case F_MIN_NUMERIC:
+			aggregate->kind = CSCAN_AGGREGATE_EXTREME;
+			break;
+		default:
+			break;
+	}
+}
+
+/* The user must be allowed to call the aggregate, and its owner its functions. */
+static void
+check_permission(Oid function, Oid user)
+{
+	AclResult	result = cscan_function_aclcheck(function, user);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+static void
+check_permissions(const Aggref *aggref)
+{
+	AclResult	result = cscan_function_aclcheck(aggref->aggfnoid, GetUserId());
+	HeapTuple	aggregate;
+	HeapTuple	procedure;
+	Form_pg_aggregate form;
+	Oid			owner;
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_AGGREGATE, get_func_name(aggref->aggfnoid));
+	InvokeFunctionExecuteHook(aggref->aggfnoid);
+	procedure = SearchSysCache1(PROCOID, ObjectIdGetDatum(aggref->aggfnoid));
+	aggregate = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggref->aggfnoid));
+	if (!HeapTupleIsValid(procedure) || !HeapTupleIsValid(aggregate))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
+	owner = ((Form_pg_proc) GETSTRUCT(procedure))->proowner;
+	form = (Form_pg_aggregate) GETSTRUCT(aggregate);
+	check_permission(form->aggtransfn, owner);
+	if (DO_AGGSPLIT_SERIALIZE(aggref->aggsplit) && OidIsValid(form->aggserialfn))
+		check_permission(form->aggserialfn, owner);
+	if (!DO_AGGSPLIT_SKIPFINAL(aggref->aggsplit) && OidIsValid(form->aggfinalfn))
+		check_permission(form->aggfinalfn, owner);
+	ReleaseSysCache(aggregate);
+	ReleaseSysCache(procedure);
+}
+
+void
+cscan_aggregates_init(CScanAggregateState *node, List *aggrefs, List **arguments, List **filters)
+{
+	ListCell   *lc;
+	ListCell   *lca;
+
+	*arguments = *filters = NIL;
+	node->naggregates = 0;
+	node->aggregates = palloc0((list_length(aggrefs) + 1) * sizeof(CScanAggregate));
+	foreach(lc, aggrefs)
+	{
+		CScanAggregate *aggregate = &node->aggregates[node->naggregates++];
+
+		aggregate->aggref = lfirst_node(Aggref, lc);
+		aggregate->partial = DO_AGGSPLIT_SKIPFINAL(aggregate->aggref->aggsplit);
+		aggregate->argument = aggregate->filter = -1;
+		aggregate->scale = -1;
+		check_permissions(aggregate->aggref);
+		find_kind(aggregate);
+		foreach(lca, aggregate->aggref->args)
+		{
+			TargetEntry *entry = lfirst_node(TargetEntry, lca);
+
+			if (aggregate->narguments++ == 0)
+			{
+				aggregate->argument = list_length(*arguments);
+				aggregate->type = getBaseType(exprType((Node *) entry->expr));
+				aggregate->typlen = get_typlen(aggregate->type);
+			}
+			*arguments = lappend(*arguments, entry->expr);
+		}
+		if (aggregate->aggref->aggfilter)
+		{
+			aggregate->filter = list_length(*filters);
+			*filters = lappend(*filters, aggregate->aggref->aggfilter);
+		}
+	}
+}
+
+size_t
+cscan_aggregates_settle(CScanAggregateState *node)
+{
+	size_t		offset = 0;
+
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		CScanAggregate *aggregate = &node->aggregates[i];
+		const CScanArgumentInput *argument = aggregate->argument < 0 ? NULL : &node->input->arguments[aggregate->argument];
+
+		/* Numerics that are no vectors are better off with their own functions. */
+		if ((aggregate->kind == CSCAN_AGGREGATE_SUM || aggregate->kind == CSCAN_AGGREGATE_EXTREME) &&
+			aggregate->type == NUMERICOID)
+		{
+			if (argument->vectorized)
+				aggregate->scale = argument->number.scale;
+			else
+				aggregate->kind = CSCAN_AGGREGATE_TRANSITION;
+		}
+		aggregate->offset = offset;
+		switch (aggregate->kind)
+		{
+			case CSCAN_AGGREGATE_COUNT:
+				offset += sizeof(CScanCount);
+				break;
+			case CSCAN_AGGREGATE_SUM:
+				offset += sizeof(CScanSumState);
+				break;
+			case CSCAN_AGGREGATE_EXTREME:
+				offset += sizeof(CScanExtremeState);
+				break;
+			case CSCAN_AGGREGATE_TRANSITION:
+				offset += sizeof(CScanTransitionState);
+				cscan_transition_init(node, aggregate);
+				break;
+		}
+	}
+	return offset;
+}
+
+/* ------------------------------------------------------------------
+ * Rows
+ * ------------------------------------------------------------------ */
+
+void
+cscan_aggregates_begin_groups(CScanAggregateState *node, uint32 first, uint32 end)
+{
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		const CScanAggregate *aggregate = &node->aggregates[i];
+
+		for (uint32 g = first; g < end && aggregate->kind == CSCAN_AGGREGATE_TRANSITION; g++)
+			cscan_transition_begin(node, aggregate, (CScanTransitionState *)
+								   (cscan_group_states(&node->groups, g) + aggregate->offset));
+	}
+}
+
+/* Keep a numeric as long as groups, in the place of another one. */
+static void
+replace_numeric(CScanAggregateState *node, Numeric *place, Datum value)
+{
+	MemoryContext old = MemoryContextSwitchTo(node->values_context);
+	Numeric		copy = DatumGetNumericCopy(value);
+
+	MemoryContextSwitchTo(old);
+	if (*place)
+		pfree(*place);
+	*place = copy;
+}
+
+static void
+sum_value(CScanAggregateState *node, const CScanAggregate *aggregate, CScanSumState *state, Datum value)
+{
+	int64		integer;
+	int			scale;
+
+	if (aggregate->scale < 0)
+		integer = cscan_values_integer_of_datum(value, aggregate->typlen);
+	else if (!cscan_values_scaled_numeric(value, &scale, &integer) || scale != aggregate->scale)
+	{
+		if (state->odd)
+			value = DirectFunctionCall2(numeric_add, NumericGetDatum(state->odd), value);
+		replace_numeric(node, &state->odd, value);
+		state->nodd++;
+		return;
+	}
+	state->sum.n++;
+	state->sum.sum += integer;
+}
+
+static void
+compare_value(CScanAggregateState *node, const CScanAggregate *aggregate, CScanExtremeState *state, Datum value)
+{
+	CScanExtreme *extreme = &state->extreme;
+	int64		integer;
+	int			scale;
+
+	if (aggregate->scale < 0)
+		integer = cscan_values_integer_of_datum(value, aggregate->typlen);
+	else if (!cscan_values_scaled_numeric(value, &scale, &integer) || scale != aggregate->scale)
+	{
+		if (state->odd == NULL ||
+			DatumGetBool(DirectFunctionCall2(aggregate->maximum ? numeric_gt : numeric_lt, value,
+											 NumericGetDatum(state->odd))))
+			replace_numeric(node, &state->odd, value);
+		return;
+	}
+	if (extreme->n++ == 0 || (aggregate->maximum ? integer > extreme->value : integer < extreme->value))
+		extreme->value = integer;
+}
+
+/* What cannot be had as a vector in this batch is taken row by row. */
+static void
+advance_by_row(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanStatePlace *place,
+			   const CScanSelection *selection)
+{
+	const CScanRowExpr *rows[FUNC_MAX_ARGS];
+	Datum		values[FUNC_MAX_ARGS];
+	bool		isnull[FUNC_MAX_ARGS];
+	MemoryContext old;
+
+	for (int k = 0; k < aggregate->narguments; k++)
+		rows[k] = cscan_input_argument_rows(node->input, aggregate->argument + k, selection);
+	old = MemoryContextSwitchTo(node->input->econtext->ecxt_per_tuple_memory);
+	for (uint32 i = 0; i < selection->n; i++)
+	{
+		char	   *state = place->groups + place->offset + (place->group_of ? place->group_of[i] : 0) * place->group_size;
+		uint16		row = selection->rows[i];
+
+		for (int k = 0; k < aggregate->narguments; k++)
+		{
+			values[k] = rows[k]->values[row];
+			isnull[k] = rows[k]->isnull[row];
+		}
+		if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION)
+			cscan_transition_advance(node, aggregate, (CScanTransitionState *) state, values, isnull);
+		else if (isnull[0])
+			continue;
+		else if (aggregate->kind == CSCAN_AGGREGATE_COUNT)
+			((CScanCount *) state)->n++;
+		else if (aggregate->kind == CSCAN_AGGREGATE_SUM)
+			sum_value(node, aggregate, (CScanSumState *) state, values[0]);
+		else
+			compare_value(node, aggregate, (CScanExtremeState *) state, values[0]);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static void
+advance(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanStatePlace *place,
+		const CScanSelection *selection)
+{
+	const CScanVector *vector = NULL;
+
+	if (aggregate->argument >= 0 && aggregate->kind != CSCAN_AGGREGATE_TRANSITION)
+	{
+		vector = cscan_input_argument(node->input, aggregate->argument);
+		node->by_row += vector == NULL && node->input->arguments[aggregate->argument].vectorized;
+	}
+	if (vector == NULL && (aggregate->argument >= 0 || aggregate->kind == CSCAN_AGGREGATE_TRANSITION))
+		advance_by_row(node, aggregate, place, selection);
+	else if (aggregate->kind == CSCAN_AGGREGATE_COUNT)
+		cscan_state_count(place, vector, selection);
+	else if (aggregate->kind == CSCAN_AGGREGATE_SUM)
+		cscan_state_sum(place, vector, selection);
+	else
+		cscan_state_extreme(place, vector, selection, aggregate->maximum);
+}
+
+void
+cscan_aggregates_advance(CScanAggregateState *node, const uint32 *group_of)
+{
+	const CScanSelection *all = &node->input->selection;
+	uint32		of_filtered[CSCAN_BATCH];
+	CScanSelection filtered;
+
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		const CScanAggregate *aggregate = &node->aggregates[i];
+		CScanStatePlace	place = {
+			node->groups.groups, node->groups.group_size, node->groups.states + aggregate->offset, group_of
+		};
+		const CScanSelection *selection = all;
+
+		if (aggregate->filter >= 0)
+		{
+			uint32		k = 0;
+
+			cscan_input_filter(node->input, aggregate->filter, &filtered);
+			for (uint32 r = 0; r < all->n && k < filtered.n && group_of; r++)
+			{
+				if (all->rows[r] == filtered.rows[k])
+					of_filtered[k++] = group_of[r];
+			}
+			selection = &filtered;
+			if (group_of)
+				place.group_of = of_filtered;
+		}
+		advance(node, aggregate, &place, selection);
+	}
+}
+
+/* ------------------------------------------------------------------
+ * Results
+ * ------------------------------------------------------------------ */
+
+/* A sum as a numeric of a scale. */
+static Numeric
+numeric_of(CScanWide sum, int scale)
+{
+	char		digits[64];
+	char	   *at = digits + sizeof(digits);
+	bool		negative = sum < 0;
+	unsigned __int128 left = negative ? -(unsigned __int128) sum : (unsigned __int128) sum;
+	int			n = 0;
+
+	if (sum >= PG_INT64_MIN && sum <= PG_INT64_MAX)
+		return scale > 0 ? int64_div_fast_to_numeric((int64) sum, scale) : int64_to_numeric((int64) sum);
+	*--at = '\0';
+	while (left > 0 || n <= scale)
+	{
+		if (n == scale && n > 0)
+			*--at = '.';
+		*--at = '0' + (int) (left % 10);
+		left /= 10;
+		n++;
+	}
+	if (negative)
+		*--at = '-';
+	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(at), ObjectIdGetDatum(InvalidOid),
+											   Int32GetDatum(-1)));
+}
+
+/* All that has been summed up. */
+static Datum
+total(const CScanAggregate *aggregate, const CScanSumState *state)
+{
+	Datum		sum;
+
+	if (state->odd && state->sum.n == 0)
+		return NumericGetDatum(state->odd);
+	sum = NumericGetDatum(numeric_of(state->sum.sum, Max(aggregate->scale, 0)));
+	return state->odd ? DirectFunctionCall2(numeric_add, sum, NumericGetDatum(state->odd)) : sum;
+}
+
+/* Write a numeric as numericvar_serialize() does: its digits, in base 10,000. */
+static void
+send_numeric(StringInfo buf, Datum value)
+{
+	bytea	   *sent = DatumGetByteaPP(DirectFunctionCall1(numeric_send, value));
+	StringInfoData in;
+	int			ndigits;
+
+	/* numeric_send() writes the same fields with 16 bits each. */
+	initStringInfo(&in);
+	appendBinaryStringInfo(&in, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
+	ndigits = (uint16) pq_getmsgint(&in, sizeof(uint16));
+	pq_sendint32(buf, ndigits);
+	pq_sendint32(buf, (int16) pq_getmsgint(&in, sizeof(int16)));
+	pq_sendint32(buf, (uint16) pq_getmsgint(&in, sizeof(uint16)));
+	pq_sendint32(buf, (uint16) pq_getmsgint(&in, sizeof(uint16)));
+	for (int i = 0; i < ndigits; i++)
+		pq_sendint16(buf, (uint16) pq_getmsgint(&in, sizeof(uint16)));
+}
+
+/*
+ * The state that numeric_avg_serialize() or, of bigints, int8_avg_serialize() would
+ * make.
+ */
+static Datum
+serialize_sum(const CScanAggregate *aggregate, const CScanSumState *state)
+{
+	StringInfoData buf;
+	Datum		sum = total(aggregate, state);
+	bool		is_special = state->odd && (numeric_is_nan(DatumGetNumeric(sum)) || numeric_is_inf(DatumGetNumeric(sum)));
+	int64		n = state->sum.n + state->nodd;
+	int64		nan = 0;
+	int64		inf = 0;
+	int64		minus_inf = 0;
+
+	if (is_special)
+	{
+		/* Such values are counted only. */
+		n--;
+		if (numeric_is_nan(DatumGetNumeric(sum)))
+			nan = 1;
+		else if (DatumGetBool(DirectFunctionCall2(numeric_gt, sum, NumericGetDatum(int64_to_numeric(0)))))
+			inf = 1;
+		else
+			minus_inf = 1;
+		sum = NumericGetDatum(int64_to_numeric(0));
+	}
+	pq_begintypsend(&buf);
+	pq_sendint64(&buf, n);
+	send_numeric(&buf, sum);
+	if (aggregate->type == NUMERICOID)
+	{
+		int			scale = DatumGetInt32(DirectFunctionCall1(numeric_scale, sum));
+
+		pq_sendint32(&buf, scale);
+		pq_sendint64(&buf, n);
+		pq_sendint64(&buf, nan);
+		pq_sendint64(&buf, inf);
+		pq_sendint64(&buf, minus_inf);
+	}
+	return PointerGetDatum(pq_endtypsend(&buf));
+}
+
+/* The state of avg() of integers of up to 32 bits: their number and their sum. */
+static Datum
+average_state(const CScanSumState *state)
+{
+	Datum		both[2] = {Int64GetDatum(state->sum.n), Int64GetDatum((int64) state->sum.sum)};
+
+	return PointerGetDatum(construct_array(both, 2, INT8OID, sizeof(int64), get_typbyval(INT8OID), TYPALIGN_DOUBLE));
+}
+
+static Datum
+sum_result(const CScanAggregate *aggregate, const CScanSumState *state, bool *isnull)
+{
+	bool		is_small = aggregate->type == INT2OID || aggregate->type == INT4OID;
+	int64		n = state->sum.n + state->nodd;
+
+	if (aggregate->partial && aggregate->average && is_small)
+		return average_state(state);
+	if (n == 0)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
+	if (is_small && !aggregate->average)
+		return Int64GetDatum((int64) state->sum.sum);
+	if (aggregate->partial)
+		return serialize_sum(aggregate, state);
+	if (aggregate->average)
+		return DirectFunctionCall2(numeric_div, total(aggregate, state), NumericGetDatum(int64_to_numeric(n)));
+	return total(aggregate, state);
+}
+
+static Datum
+extreme_result(const CScanAggregate *aggregate, const CScanExtremeState *state, bool *isnull)
+{
+	const CScanExtreme *extreme = &state->extreme;
+	Datum		value;
+
+	if (extreme->n == 0)
+	{
+		*isnull = state->odd == NULL;
+		return state->odd ? NumericGetDatum(state->odd) : (Datum) 0;
+	}
+	if (aggregate->scale < 0)
+	{
+		cscan_values_from_integers(aggregate->typlen, CSCAN_STORAGE_BYVAL, 0, &extreme->value, 1, NULL, &value);
+		return value;
+	}
+	value = NumericGetDatum(numeric_of(extreme->value, aggregate->scale));
+	if (state->odd &&
+		DatumGetBool(DirectFunctionCall2(aggregate->maximum ? numeric_gt : numeric_lt, NumericGetDatum(state->odd), value)))
+		return NumericGetDatum(state->odd);
+	return value;
+}
+
+Datum
+cscan_aggregate_result(CScanAggregateState *node, const CScanAggregate *aggregate, char *states, bool *isnull)
+{
+	char	   *state = states + aggregate->offset;
+
+	*isnull = false;
+	switch (aggregate->kind)
+	{
+		case CSCAN_AGGREGATE_COUNT:
+			return Int64GetDatum(((CScanCount *) state)->n);
+		case CSCAN_AGGREGATE_SUM:
+			return sum_result(aggregate, (CScanSumState *) state, isnull);
+		case CSCAN_AGGREGATE_EXTREME:
+			return extreme_result(aggregate, (CScanExtremeState *) state, isnull);
+		default:
+			return cscan_transition_result(node, aggregate, (CScanTransitionState *) state, isnull);
+	}
+}

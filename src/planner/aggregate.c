@@ -1,0 +1,388 @@
+/*-------------------------------------------------------------------------
+ *
+ * aggregate.c
+ *		Makes CScan Aggregates compete with other aggregation, by cost.
+ *
+ * Wherever PostgreSQL considers to aggregate a table's rows, there is one more
+ * path for each of the table's paths that is to become a CScan: a CScan Aggregate
+ * above it or, below a Gather, its first half.  Nothing else is added: the
+ * table's paths are those that hints and other extensions have left.
+ *
+ * A CScan Aggregate hashes.  So it is no path where hashing is not possible or
+ * switched off.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include <math.h>
+
+#include "access/nbtree.h"
+#include "catalog/pg_am_d.h"
+#include "commands/defrem.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "aggregate/aggregate.h"
+#include "cscan.h"
+#include "planner/planner.h"
+
+/*
+ * What is left of the CPU's part in the cost of a scan and of an aggregate, for
+ * column runs and for pages; doc/cost.md has what was measured.
+ */
+#define RUNS_SHARE		0.1
+#define PAGES_SHARE		0.5
+#define VECTORS_SHARE	0.1
+
+static create_upper_paths_hook_type prev_create_upper_paths_hook;
+
+static Plan *plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
+							List *clauses, List *custom_plans);
+
+static const CustomPathMethods aggregate_path_methods = {
+	.CustomName = "CScan Aggregate",
+	.PlanCustomPath = plan_aggregate
+};
+
+/* ------------------------------------------------------------------
+ * What is supported
+ * ------------------------------------------------------------------ */
+
+/* What a query groups by and aggregates. */
+typedef struct CScanGrouping
+{
+	Index		relid;			/* of the table */
+	List	   *keys;			/* expressions; no constants */
+	List	   *aggrefs;		/* each one once */
+	Node	   *unsupported;	/* the first expression that is; or NULL */
+} CScanGrouping;
+
+/* Does an expression need more of a row than its columns? */
+static bool
+needs_row(Node *node, Index relid)
+{
+	Bitmapset  *needed = NULL;
+	int			first;
+
+	pull_varattnos(node, relid, &needed);
+	first = bms_next_member(needed, -1);
+	return first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0;
+}
+
+static bool
+is_supported_argument(Node *node, Index relid)
+{
+	return !contain_subplans(node) && !needs_row(node, relid);
+}
+
+static bool
+is_supported_aggregate(const Aggref *aggref, Index relid)
+{
+	return aggref->agglevelsup == 0 && cscan_transition_supported(aggref) &&
+		is_supported_argument((Node *) aggref->args, relid) &&
+		is_supported_argument((Node *) aggref->aggfilter, relid);
+}
+
+/* A key is compared as its integers, or its bytes, are. */
+static bool
+is_supported_key(const SortGroupClause *clause, Node *key, Index relid)
+{
+	CScanKeyKind kind;
+	Oid			opclass = GetDefaultOpClass(getBaseType(exprType(key)), BTREE_AM_OID);
+
+	return OidIsValid(opclass) && cscan_key_kind(exprType(key), exprCollation(key), &kind) &&
+		get_op_opfamily_strategy(clause->eqop, get_opclass_family(opclass)) == BTEqualStrategyNumber &&
+		!contain_volatile_functions(key) && is_supported_argument(key, relid);
+}
+
+/* A walker: find aggregates, and columns that are not in a key. */
+static bool
+look_at(Node *node, void *context)
+{
+	CScanGrouping *grouping = context;
+
+	if (node == NULL)
+		return false;
+	if (list_member(grouping->keys, node))
+		return false;
+	if (IsA(node, Aggref))
+	{
+		if (!is_supported_aggregate((Aggref *) node, grouping->relid))
+			grouping->unsupported = node;
+		else
+			grouping->aggrefs = list_append_unique(grouping->aggrefs, node);
+		return grouping->unsupported != NULL;
+	}
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+	{
+		grouping->unsupported = node;
+		return true;
+	}
+	return expression_tree_walker(node, look_at, context);
+}
+
+/* Find what is grouped by and aggregated; false if some of it is not supported. */
+static bool
+find_grouping(PlannerInfo *root, RelOptInfo *input_rel, const PathTarget *target, const GroupPathExtraData *extra,
+			  List *having, CScanGrouping *grouping)
+{
+	ListCell   *lc;
+
+	memset(grouping, 0, sizeof(CScanGrouping));
+	grouping->relid = input_rel->relid;
+	foreach(lc, root->parse->groupClause)
+	{
+		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+		Node	   *key = get_sortgroupclause_expr(clause, extra->targetList);
+
+		if (IsA(key, Const))
+			continue;
+		if (!is_supported_key(clause, key, grouping->relid))
+		{
+			grouping->unsupported = key;
+			return false;
+		}
+		grouping->keys = list_append_unique(grouping->keys, key);
+	}
+	return list_length(grouping->keys) <= CSCAN_MAX_KEYS &&
+		!look_at((Node *) target->exprs, grouping) && !look_at((Node *) having, grouping);
+}
+
+/* ------------------------------------------------------------------
+ * Paths
+ * ------------------------------------------------------------------ */
+
+/* What projects nothing but what the scan can. */
+static Path *
+scan_of(Path *path)
+{
+	return IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
+}
+
+/* Will the path be a CScan? */
+static bool
+becomes_cscan(Path *path, bool eligible)
+{
+	path = scan_of(path);
+	if (path->param_info != NULL)
+		return false;
+	if (cscan_is_column_path(path))
+		return true;
+	if (!eligible)
+		return false;
+	if (path->pathtype == T_SeqScan)
+		return true;
+	return IsA(path, BitmapHeapPath) && IsA(((BitmapHeapPath *) path)->bitmapqual, BitmapAndPath) &&
+		list_length(((BitmapAndPath *) ((BitmapHeapPath *) path)->bitmapqual)->bitmapquals) == 1;
+}
+
+/* Rows of the table that a path looks at. */
+static double
+rows_looked_at(RelOptInfo *rel, Path *path)
+{
+	double		rows = rel->tuples;
+
+	path = scan_of(path);
+	if (IsA(path, BitmapHeapPath))
+		rows = Min(rows, path->rows);
+	if (path->parallel_workers > 0)
+		rows /= path->parallel_workers + (parallel_leader_participation ? Max(0.0, 1.0 - 0.3 * path->parallel_workers) : 0);
+	return rows;
+}
+
+/* What PostgreSQL would write and read if the groups do not fit into memory. */
+static Cost
+cost_of_spilling(double rows, double ngroups, int width, int naggregates)
+{
+	double		entry = MAXALIGN(width) + 32 + 48.0 * naggregates;
+	double		limit = (double) get_hash_memory_limit();
+	double		share = 1.0 - limit / (ngroups * entry);
+	double		pages;
+
+	if (share <= 0)
+		return 0;
+	pages = share * rows * (MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader)) / BLCKSZ;
+	return 2 * pages * (seq_page_cost + random_page_cost) + share * rows * 2 * cpu_tuple_cost;
+}
+
+static void
+set_costs(PlannerInfo *root, RelOptInfo *input_rel, Path *child, const CScanGrouping *grouping, AggSplit split,
+		  double ngroups, Path *path)
+{
+	AggClauseCosts costs;
+	double		share = cscan_is_column_path(scan_of(child)) ? RUNS_SHARE : PAGES_SHARE;
+	Cost		scan = rows_looked_at(input_rel, child) * (cpu_tuple_cost + input_rel->baserestrictcost.per_tuple);
+	Cost		transitions;
+
+	MemSet(&costs, 0, sizeof(costs));
+	if (grouping->aggrefs != NIL)
+		get_agg_clause_costs(root, split, &costs);
+	transitions = child->rows * (costs.transCost.per_tuple + list_length(grouping->keys) * cpu_operator_cost);
+	path->startup_cost = child->total_cost - (1.0 - share) * Min(scan, child->total_cost - child->startup_cost) +
+		VECTORS_SHARE * transitions + costs.transCost.startup + costs.finalCost.startup +
+		cost_of_spilling(child->rows, ngroups, child->pathtarget->width, list_length(grouping->aggrefs));
+	path->total_cost = path->startup_cost + ngroups * (cpu_tuple_cost + costs.finalCost.per_tuple);
+	path->rows = ngroups;
+	cscan_copy_disabled(path, child);
+}
+
+static Path *
+make_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, Path *child, const CScanGrouping *grouping,
+		  List *having, AggSplit split, double ngroups)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_safe = rel->consider_parallel && child->parallel_safe;
+	path->path.parallel_workers = child->parallel_workers;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_paths = list_make1(child);
+	path->custom_private = list_make4(grouping->keys, grouping->aggrefs, having,
+									  makeBoolean(root->parse->groupClause != NIL));
+	path->methods = &aggregate_path_methods;
+	set_costs(root, input_rel, child, grouping, split, ngroups, &path->path);
+	if (having != NIL)
+	{
+		QualCost	cost;
+
+		cost_qual_eval(&cost, having, root);
+		path->path.startup_cost += cost.startup;
+		path->path.total_cost += cost.startup + ngroups * cost.per_tuple;
+		path->path.rows = clamp_row_est(ngroups * clauselist_selectivity(root, having, 0, JOIN_INNER, NULL));
+	}
+	path->path.startup_cost += rel->reltarget->cost.startup;
+	path->path.total_cost += rel->reltarget->cost.startup + path->path.rows * rel->reltarget->cost.per_tuple;
+	return &path->path;
+}
+
+static Plan *
+plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *plan = makeNode(CustomScan);
+	List	   *keys = linitial(path->custom_private);
+	List	   *aggrefs = lsecond(path->custom_private);
+	Plan	   *child = linitial(custom_plans);
+	ListCell   *lc;
+
+	(void) root;
+	(void) rel;
+	(void) clauses;
+	plan->scan.plan.targetlist = tlist;
+	plan->scan.plan.qual = copyObject((List *) lthird(path->custom_private));
+	plan->scan.plan.lefttree = cscan_planner_is_cscan(child) ? child : cscan_convert_scan(child, false);
+	plan->flags = path->flags;
+	foreach(lc, keys)
+		plan->custom_scan_tlist = lappend(plan->custom_scan_tlist,
+										  makeTargetEntry(copyObject(lfirst(lc)),
+														  list_length(plan->custom_scan_tlist) + 1, NULL, false));
+	foreach(lc, aggrefs)
+		plan->custom_scan_tlist = lappend(plan->custom_scan_tlist,
+										  makeTargetEntry(copyObject(lfirst(lc)),
+														  list_length(plan->custom_scan_tlist) + 1, NULL, false));
+	plan->custom_private = list_make2_int(list_length(keys), boolVal(lfourth(path->custom_private)));
+	plan->methods = &cscan_aggregate_methods;
+	return &plan->scan.plan;
+}
+
+static double
+number_of_groups(PlannerInfo *root, const GroupPathExtraData *extra, double rows)
+{
+	if (root->parse->groupClause == NIL)
+		return 1;
+	return estimate_num_groups(root, get_sortgrouplist_exprs(root->parse->groupClause, extra->targetList), rows, NULL, NULL);
+}
+
+/* Add paths that aggregate all of a path's rows. */
+static void
+add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, const GroupPathExtraData *extra, bool eligible)
+{
+	CScanGrouping grouping;
+	List	   *having = (List *) extra->havingQual;
+	ListCell   *lc;
+
+	if (!find_grouping(root, input_rel, grouped_rel->reltarget, extra, having, &grouping))
+		return;
+	foreach(lc, input_rel->pathlist)
+	{
+		Path	   *child = lfirst(lc);
+
+		if (becomes_cscan(child, eligible))
+			add_path(grouped_rel, make_path(root, input_rel, grouped_rel, child, &grouping, having, AGGSPLIT_SIMPLE,
+											number_of_groups(root, extra, child->rows)));
+	}
+}
+
+/* Add paths in which the processes of a parallel query aggregate what they read. */
+static void
+add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra, bool eligible)
+{
+	RelOptInfo *partial_rel;
+	CScanGrouping grouping;
+	ListCell   *lc;
+
+	if (!(extra->flags & GROUPING_CAN_PARTIAL_AGG) || !grouped_rel->consider_parallel ||
+		input_rel->partial_pathlist == NIL)
+		return;
+	partial_rel = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, grouped_rel->relids);
+	if (partial_rel->reltarget->exprs == NIL ||
+		!find_grouping(root, input_rel, partial_rel->reltarget, extra, NIL, &grouping))
+		return;
+	foreach(lc, input_rel->partial_pathlist)
+	{
+		Path	   *child = lfirst(lc);
+		Path	   *path;
+		double		rows;
+
+		if (!becomes_cscan(child, eligible))
+			continue;
+		path = make_path(root, input_rel, partial_rel, child, &grouping, NIL, AGGSPLIT_INITIAL_SERIAL,
+						 number_of_groups(root, extra, child->rows));
+		rows = path->rows * path->parallel_workers;
+		path = (Path *) create_gather_path(root, partial_rel, path, partial_rel->reltarget, NULL, &rows);
+		add_path(grouped_rel, (Path *)
+				 create_agg_path(root, grouped_rel, path, grouped_rel->reltarget,
+								 root->parse->groupClause ? AGG_HASHED : AGG_PLAIN, AGGSPLIT_FINAL_DESERIAL,
+								 cscan_group_clause(root), (List *) extra->havingQual, &extra->agg_final_costs,
+								 number_of_groups(root, extra, input_rel->rows)));
+	}
+}
+
+static void
+create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
+{
+	const RangeTblEntry *rte;
+	bool		eligible;
+
+	if (prev_create_upper_paths_hook)
+		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
+	if (stage != UPPERREL_GROUP_AGG || !cscan_vectors_enabled || !cscan_planning.active || !IS_SIMPLE_REL(input_rel) ||
+		root->parse->groupingSets != NIL || IS_DUMMY_REL(input_rel))
+		return;
+	rte = root->simple_rte_array[input_rel->relid];
+	if (rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
+		(root->parse->groupClause != NIL && (!enable_hashagg || !grouping_is_hashable(root->parse->groupClause))))
+		return;
+	eligible = cscan_eligible_decide(root, input_rel, rte->relid);
+	add_whole(root, input_rel, output_rel, extra, eligible);
+	add_partial(root, input_rel, output_rel, extra, eligible);
+}
+
+void
+cscan_aggregate_paths_init(void)
+{
+	prev_create_upper_paths_hook = create_upper_paths_hook;
+	create_upper_paths_hook = create_upper_paths;
+}

@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * predicate.h
+ *		Which rows of a batch meet a condition.
+ *
+ * SQL's conditions are true, false or unknown.  Nobody asks for the third: a
+ * condition says for which rows it is true, or for which it is false, and NOT
+ * asks for the other one.  AND and OR ask one part after the other, each for
+ * those rows alone on which the ones before have not settled the matter.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_PREDICATE_H
+#define CSCAN_PREDICATE_H
+
+#include "program.h"
+
+typedef enum CScanPredicateKind
+{
+	CSCAN_AND,
+	CSCAN_OR,
+	CSCAN_NOT,
+	CSCAN_COMPARE,				/* two registers */
+	CSCAN_ONE_OF,				/* a register with a list of integers */
+	CSCAN_IS_NULL,
+	CSCAN_ASK					/* somebody else knows */
+} CScanPredicateKind;
+
+typedef enum CScanComparison
+{
+	CSCAN_LESS,
+	CSCAN_LESS_EQUAL,
+	CSCAN_EQUAL,
+	CSCAN_GREATER_EQUAL,
+	CSCAN_GREATER,
+	CSCAN_NOT_EQUAL
+} CScanComparison;
+
+typedef struct CScanPredicate
+{
+	CScanPredicateKind kind;
+	struct CScanPredicate *parts;	/* of AND, OR and NOT */
+	int			nparts;
+	CScanComparison comparison;
+	int			left;			/* registers */
+	int			right;
+	const int64_t *list;		/* in ascending order */
+	int			nlist;
+	bool		list_has_null;
+	int			question;		/* of the caller's */
+} CScanPredicate;
+
+/*
+ * Answers questions: the rows of "from" for which the answer is "wanted".  False
+ * if it cannot be had in this batch.
+ */
+typedef struct CScanAnswers
+{
+	bool		(*ask) (void *arg, int question, bool wanted, const CScanSelection *from, CScanSelection *to);
+	void	   *arg;
+} CScanAnswers;
+
+/*
+ * Get the rows of "from" for which a condition is "wanted".  "to" may be "from".
+ * False if that cannot be had in this batch; then "to" is not defined.
+ */
+extern bool cscan_predicate_select(const CScanPredicate *predicate, CScanProgram *program, const CScanAnswers *answers,
+								   bool wanted, const CScanSelection *from, CScanSelection *to);
+
+#endif							/* CSCAN_PREDICATE_H */

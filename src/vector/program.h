@@ -1,0 +1,99 @@
+/*-------------------------------------------------------------------------
+ *
+ * program.h
+ *		Arithmetic on vectors.
+ *
+ * A program is a list of instructions, each of which computes a *register*, a
+ * vector, from registers before it.  All expressions of a scan are in one
+ * program, so what several of them have in common is computed once.  A register
+ * is computed when it is first asked for in a batch, for the rows that are
+ * selected then; later selections must be a part of that.
+ *
+ * Each instruction has the limits of its type.  If the bounds of its result are
+ * not within them, some row might overflow, and the register cannot be had in
+ * this batch.  The same is true if a divisor may be zero.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CSCAN_PROGRAM_H
+#define CSCAN_PROGRAM_H
+
+#include "vector.h"
+
+typedef enum CScanOperation
+{
+	CSCAN_COLUMN,				/* loaded by a function of the caller's */
+	CSCAN_CONSTANT,
+	CSCAN_ADD,
+	CSCAN_SUBTRACT,
+	CSCAN_MULTIPLY,
+	CSCAN_DIVIDE,				/* towards zero */
+	CSCAN_REMAINDER,			/* with the dividend's sign */
+	CSCAN_NEGATE
+} CScanOperation;
+
+typedef struct CScanInstruction
+{
+	CScanOperation operation;
+	int			left;			/* registers before this one; of a column its
+								 * number */
+	int			right;
+	int64_t		constant;
+	bool		is_null;		/* of a constant */
+	int64_t		least;			/* limits of the type */
+	int64_t		most;
+} CScanInstruction;
+
+typedef enum CScanRegisterState
+{
+	CSCAN_REGISTER_UNKNOWN,
+	CSCAN_REGISTER_DONE,
+	CSCAN_REGISTER_FAILED
+} CScanRegisterState;
+
+typedef struct CScanRegister
+{
+	CScanVector vector;
+	CScanRegisterState state;
+	bool		tight;			/* the bounds are those of the selected rows */
+	int64_t    *values;			/* room for a batch; of a column NULL */
+	bool	   *isnull;
+} CScanRegister;
+
+typedef struct CScanProgram
+{
+	CScanInstruction *instructions;
+	CScanRegister *registers;
+	int			n;
+	int			room;
+
+	/* Loads a column for the selected rows.  False if it cannot be had in this batch. */
+	bool		(*load) (void *arg, int column, const CScanSelection *selection, CScanVector *vector);
+	void	   *arg;
+	CScanMemory memory;
+
+	/* The batch */
+	uint32_t	nrows;
+	const CScanSelection *selection;
+} CScanProgram;
+
+/* Add an instruction, unless the program has it; returns its register. */
+extern int	cscan_program_add(CScanProgram *program, const CScanInstruction *instruction);
+
+/* Give a constant another value, between two batches. */
+extern void cscan_program_set(CScanProgram *program, int constant, int64_t value, bool is_null);
+
+/* Begin with a batch of n rows, of which these are selected. */
+extern void cscan_program_begin(CScanProgram *program, uint32_t n, const CScanSelection *selection);
+
+/* From now on only these are; they are a part of those that were. */
+static inline void
+cscan_program_select(CScanProgram *program, const CScanSelection *selection)
+{
+	program->selection = selection;
+}
+
+/* Get a register; NULL if it cannot be had in this batch. */
+extern const CScanVector *cscan_program_get(CScanProgram *program, int number);
+
+#endif							/* CSCAN_PROGRAM_H */

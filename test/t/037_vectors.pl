@@ -1,0 +1,196 @@
+# The oracle of CScan Aggregate: what random queries say is what they say with cscan.vectors off, over the pages of a table, over column runs, and
+# over both, with little memory and with much, alone and with workers; errors included.
+#
+# CSCAN_VECTORS_ROUNDS says how many queries (150).  CSCAN_VECTORS_SEED repeats what is drawn.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use CScanTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $rounds = $ENV{CSCAN_VECTORS_ROUNDS} || 150;
+my $seed = $ENV{CSCAN_VECTORS_SEED} || (time * 1000) % 1000000007;
+srand($seed);
+note("CSCAN_VECTORS_SEED=$seed");
+alarm 4 * $rounds + $CScanTest::file_limit;
+
+my $node = new_node('vectors', conf => q(
+cscan.min_table_size = 0
+cscan.columns_naptime = 0
+max_parallel_workers_per_gather = 0
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+min_parallel_table_scan_size = 0
+));
+
+# Values at the edges of their types, nulls, numerics of other scales, and what a change of the table leaves.
+sql($node, q(
+	CREATE TABLE pages (i int, s smallint, b bigint, n numeric(12,2), m numeric(18,4), u numeric, d date, t timestamp, z timestamptz,
+		f float8, o boolean, c char(3), v text, w varchar(20), big bigint);
+	INSERT INTO pages SELECT
+		CASE WHEN g % 97 = 0 THEN NULL WHEN g % 1009 = 0 THEN 2147483647 WHEN g % 1013 = 0 THEN -2147483648 ELSE g % 200 - 50 END,
+		CASE WHEN g % 89 = 0 THEN NULL WHEN g % 503 = 0 THEN -32768 ELSE g % 30 END,
+		CASE WHEN g % 83 = 0 THEN NULL ELSE g / 3 END,
+		CASE WHEN g % 79 = 0 THEN NULL WHEN g % 1999 = 0 THEN 'NaN' WHEN g % 701 = 0 THEN 9999999999.99 ELSE (g % 5000 - 1000) / 100.0 END,
+		CASE WHEN g % 601 = 0 THEN 99999999999999.9999 ELSE g % 700 / 7.0 END,
+		CASE WHEN g % 73 = 0 THEN NULL WHEN g % 3 = 0 THEN (g % 50)::numeric ELSE (g % 50 || '.50')::numeric END,
+		CASE WHEN g % 71 = 0 THEN NULL WHEN g % 1201 = 0 THEN 'infinity' ELSE date '2020-01-01' + g / 40 END,
+		CASE WHEN g % 907 = 0 THEN '-infinity' ELSE timestamp '2020-01-01' + g * interval '37 minutes' END,
+		CASE WHEN g % 67 = 0 THEN NULL ELSE timestamptz '2020-01-01 00:00+00' + g * interval '41 minutes' END,
+		CASE WHEN g % 61 = 0 THEN NULL WHEN g % 5 = 0 THEN -0.0::float8 ELSE g % 40 END,
+		CASE WHEN g % 59 = 0 THEN NULL ELSE g % 3 = 0 END,
+		CASE WHEN g % 53 = 0 THEN NULL ELSE substr('abcde  ', g % 6, 1 + g % 3) END,
+		CASE WHEN g % 47 = 0 THEN NULL WHEN g % 43 = 0 THEN '' ELSE 'value ' || g % 23 END,
+		CASE WHEN g % 41 = 0 THEN NULL ELSE repeat('xy', g % 9) END,
+		CASE WHEN g % 1500 = 0 THEN 9223372036854775807 ELSE g * 1000003::bigint END
+		FROM generate_series(1, 12000) g;
+	ALTER TABLE pages ADD added int DEFAULT 7;
+	UPDATE pages SET added = i WHERE b % 20 = 0;
+	CREATE TABLE runs (LIKE pages);
+	INSERT INTO runs TABLE pages;
+	CREATE TABLE mixed (LIKE pages);
+	INSERT INTO mixed TABLE pages;
+	CREATE INDEX pages_n ON pages (s);
+	VACUUM ANALYZE;
+	CREATE INDEX ON runs USING cscan_columns (i, s, b, n, m, u, d, t, z, f, o, c, v, w, big, added) WITH (row_group_blocks = 64);
+	CREATE INDEX ON mixed USING cscan_columns (i, s, b, n, m, u, d, t, z, f, o, c, v, w, big, added) WITH (row_group_blocks = 64);
+	UPDATE mixed SET i = i + 1 WHERE i < 2147483647 AND b BETWEEN 500 AND 900;
+	DELETE FROM mixed WHERE b BETWEEN 2000 AND 2100;
+	));
+
+# What an answer is: the rows, in an order, or that there was an error.
+sql($node, q(
+	CREATE FUNCTION answer(q text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE r text;
+	BEGIN
+		EXECUTE 'SELECT coalesce(string_agg(x::text, E''\n'' ORDER BY x::text), ''no row'') FROM (' || q || ') x' INTO r;
+		RETURN r;
+	EXCEPTION WHEN OTHERS THEN
+		RETURN 'error';
+	END $$;
+	CREATE FUNCTION has_aggregate(q text) RETURNS int LANGUAGE plpgsql AS $$
+	DECLARE line text; found int = 0;
+	BEGIN
+		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || q LOOP
+			found := CASE WHEN line ~ 'CScan Aggregate' THEN 1 ELSE found END;
+		END LOOP;
+		RETURN found;
+	EXCEPTION WHEN OTHERS THEN
+		RETURN 0;
+	END $$;
+	));
+
+sub one { return $_[ int(rand(@_)) ]; }
+sub chance { return rand(100) < $_[0]; }
+
+my @integers = qw(i s b big added);
+my @numbers = (@integers, qw(n m));
+
+sub integer
+{
+	my ($depth) = @_;
+	return chance(75) ? one(@integers) : one('0', '1', '-3', '1000', '70000', '5000000000') if $depth == 0 || chance(30);
+	return '(' . integer($depth - 1) . one(' + ', ' - ', ' * ', ' / ', ' % ') . integer($depth - 1) . ')' if chance(90);
+	return '(- ' . integer($depth - 1) . ')';
+}
+
+sub numeric
+{
+	my ($depth) = @_;
+	return chance(70) ? one(qw(n m u)) : one('0.5', '1', '12.345', '0.00', '-7') if $depth == 0 || chance(30);
+	return '(' . numeric($depth - 1) . one(' + ', ' - ', ' * ', ' / ') . numeric($depth - 1) . ')' if chance(80);
+	return integer($depth - 1) . '::numeric';
+}
+
+my %values = (
+	i => ['3', '-50', '2147483647', '100', '1.5', 'NULL'], s => ['7', '-32768'], b => ['1000', '3999', '2500'], big => ['9223372036854775807', '5000015000'],
+	n => ['0.00', '12.34', '12.345', '-5', q('NaN'), '1e30'], m => ['50', '14.2857', '3.14159265'], u => ['25', '25.50', '7.0'],
+	d => [q(date '2020-06-01'), q(timestamp '2020-06-01 12:00'), q('infinity'), q(date '2020-03-01' + interval '10 days')],
+	t => [q(timestamp '2020-05-01'), q(date '2020-07-15'), q('-infinity')], z => [q(timestamptz '2020-08-01 00:00+02'), q(date '2020-04-04')],
+	f => ['3', '0', '12.5'], c => [q('ab'), q('c  '), q('')], v => [q('value 7'), q(''), q('zzz')], w => [q('xy'), q('xyxyxyxy')]);
+
+sub condition
+{
+	my ($depth) = @_;
+	if ($depth > 0 && chance(60))
+	{
+		return 'NOT (' . condition($depth - 1) . ')' if chance(15);
+		return '(' . condition($depth - 1) . one(' AND ', ' OR ') . condition($depth - 1) . ')';
+	}
+	my $column = one(sort keys %values);
+	my $value = one(@{ $values{$column} });
+	my $kind = int(rand(9));
+	return "$column " . one('<', '<=', '=', '>=', '>', '<>') . " $value" if $kind < 4;
+	return integer(2) . one(' < ', ' >= ', ' = ') . integer(1) if $kind == 4;
+	return "$column IS " . one('NULL', 'NOT NULL') if $kind == 5;
+	return one('o', 'NOT o', 'o IS TRUE', 'o IS NOT FALSE') if $kind == 6;
+	return "$column " . one('IN', 'NOT IN') . ' (' . join(', ', $value, one(@{ $values{$column} })) . ')' if $kind == 7 && $column !~ /^[dtz]/;
+	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), 'length(w) > 6', q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
+}
+
+sub aggregate
+{
+	my $sum = one('sum', 'avg', 'min', 'max', 'count');
+	my $kind = int(rand(10));
+	my $text;
+	if ($kind < 2)    { $text = 'count(*)' }
+	elsif ($kind < 5) { $text = "$sum(" . integer(2) . ')' }
+	elsif ($kind < 7) { $text = "$sum(" . numeric(2) . ')' }
+	elsif ($kind == 7) { $text = one('min', 'max', 'count') . '(' . one(qw(d t z v f w u c n)) . ')' }
+	else { $text = one('sum(f)', 'bool_and(o)', 'bool_or(o)', 'stddev(s)', 'sum(m * n)', 'count(DISTINCT i)', 'sum(CASE WHEN o THEN i END)', 'max(length(v))', 'regr_count(s, i)') }
+	$text .= ' FILTER (WHERE ' . condition(1) . ')' if chance(15);
+	return $text;
+}
+
+sub keys_of
+{
+	my @keys;
+	push @keys, one(qw(s o d c v w n m i b added), 'i % 7', 's + 1', 'v || w', 'upper(c)', 'b / 100', q(date_trunc('month', t)), 'u', '1 + 1') for 1 .. one(0, 0, 1, 1, 2, 3);
+	return @keys;
+}
+
+sub query
+{
+	my ($table) = @_;
+	my @keys = keys_of();
+	my @aggregates = map { aggregate() } 1 .. one(1, 2, 4);
+	my $where = chance(70) ? ' WHERE ' . join(' AND ', map { condition(2) } 1 .. one(1, 1, 2, 3)) : '';
+	my $having = chance(15) ? ' HAVING count(*) > ' . one(1, 10) : '';
+	my $group = @keys ? ' GROUP BY ' . join(', ', map { "($_)" } @keys) : '';
+	# Equal numerics may look different; which one a group shows is anybody's choice.
+	my @shown = map { /^[nmu]$/ ? "trim_scale($_)" : $_ } @keys;
+	my $n = 0;
+	return 'SELECT ' . join(', ', map { "$_ AS x" . $n++ } @shown, @aggregates) . " FROM $table$where$group$having";
+}
+
+my ($differ, $aggregated, $errors, $asked) = (0, 0, 0, 0);
+foreach my $round (1 .. $rounds)
+{
+	my $table = one(qw(pages runs mixed));
+	my $query = query($table);
+	my $settings = join('; ', 'SET cscan.columns = ' . one('on', 'on', 'off'), 'SET work_mem = ' . one(q('64kB'), q('4MB')), 'SET hash_mem_multiplier = 1',
+		'SET enable_seqscan = ' . one('on', ($table eq 'pages' ? 'on' : 'off')), 'SET max_parallel_workers_per_gather = ' . one(0, 0, 2), 'SET cscan.policy = ' . one(qw(relevance normal)));
+	$query =~ s/'/''/g;
+	$aggregated += sql($node, "$settings; SELECT has_aggregate('$query')");
+	my $got = sql($node, "$settings; SELECT answer('$query'); SET cscan.vectors = off; SELECT answer('$query')");
+	my @lines = split /\n/, $got, -1;
+	my $half = @lines / 2;
+	my ($with, $without) = (join("\n", @lines[ 0 .. $half - 1 ]), join("\n", @lines[ $half .. $#lines ]));
+	$query =~ s/''/'/g;
+	$errors += $without eq 'error';
+	$asked++;
+	next if $with eq $without;
+	$differ++;
+	diag("round $round: $settings; $query\nwith:\n" . substr($with, 0, 600) . "\nwithout:\n" . substr($without, 0, 600)) if $differ <= 5;
+}
+is($differ, 0, "$asked queries, $aggregated of them with CScan Aggregates, $errors of them errors: all the same");
+cmp_ok($aggregated * 2, '>', $asked, 'most of them have CScan Aggregates');
+
+$node->stop;
+done_testing();
