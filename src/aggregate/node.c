@@ -141,7 +141,7 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 	uint32		hashes[CSCAN_BATCH];
 	uint32		before = node->groups.ngroups;
 	bool		may_grow = before == 0 ||
-		cscan_group_table_next_size(&node->groups) + other_memory(node) <= node->limit;
+		cscan_group_table_next_size(&node->groups, node->input->selection.n) + other_memory(node) <= node->limit;
 
 	if (!may_grow)
 		cscan_spill_prepare(node);

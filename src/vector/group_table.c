@@ -47,11 +47,11 @@ cscan_group_table_size(const CScanGroupTable *table)
 }
 
 size_t
-cscan_group_table_next_size(const CScanGroupTable *table)
+cscan_group_table_next_size(const CScanGroupTable *table, uint32_t more)
 {
 	size_t		room = table->room;
 
-	while (room < (size_t) table->ngroups + CSCAN_BATCH)
+	while (room < (size_t) table->ngroups + more)
 		room *= 2;
 	return size_of(table, room);
 }

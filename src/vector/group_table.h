@@ -55,9 +55,9 @@ extern void cscan_group_table_begin(CScanGroupTable *table, int nkeys, size_t st
 /* Forget all groups. */
 extern void cscan_group_table_clear(CScanGroupTable *table);
 
-/* The bytes that it takes, and those that it will take with 1,024 more groups. */
+/* The bytes that it takes, and those that it takes with so many more groups. */
 extern size_t cscan_group_table_size(const CScanGroupTable *table);
-extern size_t cscan_group_table_next_size(const CScanGroupTable *table);
+extern size_t cscan_group_table_next_size(const CScanGroupTable *table, uint32_t more);
 
 static inline CScanGroupHead *
 cscan_group(const CScanGroupTable *table, uint32_t number)

@@ -1,0 +1,158 @@
+-- CScan Aggregate: groups and aggregates of whole batches of a CScan's rows, from pages and from column runs.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set helpers :abs_srcdir '/sql/helpers.psql'
+CREATE SCHEMA vectors;
+SET search_path = vectors, public;
+\i :helpers
+CREATE TABLE t (id int, grp int, n numeric(10,2), d date, c char(1), v text, f float8, big bigint) WITH (fillfactor = 30);
+INSERT INTO t SELECT i, i % 10, i / 100.0, date '2020-01-01' + i / 100, substr('ABC', 1 + i % 3, 1), 'value ' || i % 7, i % 4, i * 1000000007::bigint
+    FROM generate_series(1, 5000) i;
+INSERT INTO t VALUES (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+CREATE TABLE r (LIKE t) WITH (fillfactor = 30);
+INSERT INTO r TABLE t;
+VACUUM (FREEZE, ANALYZE) t, r;
+CREATE INDEX r_columns ON r USING cscan_columns (id, grp, n, d, c, v, f, big) WITH (row_group_blocks = 64);
+VACUUM r;
+
+-- What runs where, and what PostgreSQL computes row by row
+EXPLAIN (COSTS OFF) SELECT count(*), sum(n) FROM t WHERE d < date '2020-02-01' AND grp IN (1, 2, NULL);
+EXPLAIN (COSTS OFF) SELECT c, v, sum(n * (1 - n)), avg(id), min(d), max(n) FILTER (WHERE grp > 3) FROM t WHERE v LIKE '%3' OR id < 10 GROUP BY c, v HAVING count(*) > 5;
+EXPLAIN (COSTS OFF) SELECT grp % 3, sum(f), stddev(id), min(v), sum(n / 3) FROM t WHERE length(v) > 3 GROUP BY 1;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT count(big) FROM r;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT c, sum(n) FROM r WHERE d BETWEEN date '2020-01-05' AND date '2020-01-05' + interval '1 day' GROUP BY c;
+RESET enable_seqscan;
+SET cscan.vectors = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM t;
+RESET cscan.vectors;
+SET enable_hashagg = off;
+EXPLAIN (COSTS OFF) SELECT grp, count(*) FROM t GROUP BY grp;
+RESET enable_hashagg;
+
+-- What stays with PostgreSQL's nodes
+CREATE FUNCTION has_vectors(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+    RETURN plan::text ~ 'CScan Aggregate';
+END $$;
+SELECT query, has_vectors(query) FROM (VALUES
+    ('SELECT count(DISTINCT id) FROM t'),
+    ('SELECT string_agg(v, '','' ORDER BY id) FROM t'),
+    ('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f) FROM t'),
+    ('SELECT grp, count(*) FROM t GROUP BY ROLLUP (grp)'),
+    ('SELECT f, count(*) FROM t GROUP BY f'),
+    ('SELECT random() < 2, count(*) FROM t GROUP BY 1'),
+    ('SELECT count(t) FROM t'),
+    ('SELECT count(ctid) FROM t'),
+    ('SELECT sum((SELECT max(id) FROM r)) FROM t'),
+    ('SELECT v COLLATE "C", count(*) FROM t GROUP BY 1'),
+    ('SELECT grp FROM t GROUP BY grp'),
+    ('SELECT count(*) FROM t WHERE id < (SELECT avg(id) FROM r)'),
+    ('SELECT count(*) FROM t WHERE ctid > ''(3,0)'''),
+    ('SELECT count(*) FROM (SELECT FROM t LIMIT 5) x')) q(query);
+
+-- The same from pages, from column runs, and without vectors
+CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    got text;
+    wanted text;
+    answer text;
+BEGIN
+    FOR i IN 1 .. 3 LOOP
+        PERFORM set_config('cscan.vectors', CASE WHEN i = 1 THEN 'off' ELSE 'on' END, true);
+        PERFORM set_config('enable_seqscan', CASE WHEN i = 3 THEN 'off' ELSE 'on' END, true);
+        EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || replace(query, 'TABLE', CASE WHEN i = 3 THEN 'r' ELSE 't' END) || ') x' INTO got;
+        wanted := coalesce(wanted, got, 'null');
+        IF coalesce(got, 'null') <> wanted THEN
+            RETURN format('%s: %s, and not %s', i, got, wanted);
+        END IF;
+    END LOOP;
+    RETURN wanted;
+END $$;
+SELECT same('SELECT count(*), count(id), sum(id), avg(id), min(id), max(id) FROM TABLE');
+SELECT same('SELECT sum(n), avg(n), min(n), max(n), sum(n * n), sum(-n), sum(n - 1) FROM TABLE');
+SELECT same('SELECT c, count(*), sum(big), max(d), min(v), bool_and(id > 0), sum(f) FROM TABLE GROUP BY c');
+SELECT same('SELECT grp, c, avg(n) FROM TABLE WHERE id % 7 = 3 AND d > date ''2020-01-20'' GROUP BY grp, c HAVING count(*) > 14');
+SELECT same('SELECT v, sum(id) FILTER (WHERE grp = 3), count(*) FILTER (WHERE n > 25.505) FROM TABLE WHERE NOT (c = ''A'' OR v IS NULL) GROUP BY v');
+SELECT same('SELECT count(*), sum(id) FROM TABLE WHERE id < 0');
+SELECT same('SELECT grp, count(*) FROM TABLE WHERE id < 0 GROUP BY grp');
+SELECT same('SELECT 1, count(*) FROM TABLE WHERE id < 0 GROUP BY 1');
+SELECT same('SELECT n::numeric, count(*) FROM TABLE WHERE id < 4 GROUP BY 1');
+SELECT same('SELECT id / 1000, max(big / 3), sum(id * 2) FROM TABLE GROUP BY 1');
+
+-- Parameters, also those that no vector can have
+PREPARE p(numeric, timestamp) AS SELECT count(*), sum(id) FROM t WHERE n < $1 AND d >= $2;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE p(10.005, '2020-01-03 12:00');
+EXECUTE p('NaN', '-infinity');
+EXECUTE p(1e40, NULL);
+EXECUTE p(10.01, '2020-01-03');
+RESET plan_cache_mode;
+SELECT x, (SELECT count(*) FROM t WHERE grp = x) FROM generate_series(1, 3) x;
+
+-- Errors are PostgreSQL's own, and only where it raises them.
+SELECT sum(id * 1000000) FROM t;
+SELECT sum(id * 1000000) FROM t WHERE id < 2000;
+SELECT count(*) FROM t WHERE 100 / (id - 7) > 1;
+SELECT count(*) FROM t WHERE id <> 7 AND 100 / (id - 7) > 1;
+SELECT grp / (grp - 3), count(*) FROM t WHERE grp <> 3 GROUP BY 1 ORDER BY 1;
+SELECT sum(big * big) FROM t;
+
+-- What is beyond 64 bits is summed up all the same.
+CREATE TABLE wide (b bigint, n numeric(20,2));
+INSERT INTO wide SELECT 9223372036854775807, 999999999999999999.99 FROM generate_series(1, 100);
+INSERT INTO wide VALUES (-5, 'NaN');
+SELECT sum(b), avg(b), max(n), count(n) FROM wide;
+SELECT sum(n), avg(n), min(n), sum(n + n) FROM wide WHERE b > 0;
+SELECT sum(n) FROM wide;
+
+-- More groups than memory holds
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SELECT count(*), sum(a), sum(b), min(c) FROM (SELECT id, v, sum(id) a, count(*) b, max(n) c FROM t GROUP BY id, v) x;
+CREATE FUNCTION spilled(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+    RETURN (jsonb_path_query_first(plan::jsonb, 'strict $.**."CScan Rows Spilled"'))::int > 0;
+END $$;
+SELECT spilled('SELECT id, v, sum(id) FROM t GROUP BY id, v'), spilled('SELECT grp, sum(id) FROM t GROUP BY grp');
+RESET work_mem;
+RESET hash_mem_multiplier;
+
+-- Workers
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+EXPLAIN (COSTS OFF) SELECT grp, sum(n), avg(id), avg(big), max(d) FROM t GROUP BY grp;
+SELECT same('SELECT grp, sum(n), avg(id), avg(big), sum(big), max(d), count(*), stddev(id), min(v) FROM TABLE WHERE id % 5 = 1 GROUP BY grp');
+SELECT same('SELECT sum(n), avg(n), avg(id), avg(big), sum(big), count(f) FROM TABLE WHERE id > 4000');
+SELECT same('SELECT sum(n), avg(id), avg(big), sum(big), count(f) FROM TABLE WHERE id < 0');
+SELECT sum(n), avg(n), sum(b) FROM wide;
+RESET max_parallel_workers_per_gather;
+
+-- A rescan, and a cursor over groups
+SELECT x, y, z FROM generate_series(1, 2) x, LATERAL (SELECT grp y, count(*) z FROM t WHERE id % 5 = x AND grp < 4 GROUP BY grp OFFSET 0) s ORDER BY 1, 2;
+BEGIN;
+DECLARE k SCROLL CURSOR FOR SELECT c, count(*) FROM t GROUP BY c ORDER BY c;
+FETCH 2 FROM k;
+FETCH BACKWARD 1 FROM k;
+COMMIT;
+
+-- Who may not call an aggregate cannot call it here.
+CREATE ROLE vectors_user;
+GRANT USAGE ON SCHEMA vectors TO vectors_user;
+GRANT SELECT ON t TO vectors_user;
+CREATE AGGREGATE own_sum(int) (SFUNC = int4pl, STYPE = int, INITCOND = '0');
+REVOKE EXECUTE ON FUNCTION own_sum(int) FROM public;
+SELECT own_sum(grp) FROM t;
+SET ROLE vectors_user;
+SELECT own_sum(grp) FROM t;
+RESET ROLE;
+DROP OWNED BY vectors_user;
+DROP ROLE vectors_user;
+
+SET client_min_messages = warning;
+DROP SCHEMA vectors CASCADE;
