@@ -23,7 +23,8 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.page_cost', 'string', 'user', 'auto', NULL, NULL, NULL, NULL),
     ('cscan.policy', 'enum', 'user', 'relevance', NULL, NULL, NULL, (SELECT string_agg(policy, ' ' ORDER BY number) FROM (SELECT policy, row_number() OVER () AS number FROM cscan_stat) s)),
     ('cscan.time_slice', 'integer', 'user', '10', 'ms', '0', '100', NULL),
-    ('cscan.trace', 'string', 'sighup', '', NULL, NULL, NULL, NULL) $$,
+    ('cscan.trace', 'string', 'sighup', '', NULL, NULL, NULL, NULL),
+    ('cscan.vectors', 'bool', 'user', 'on', NULL, NULL, NULL, NULL) $$,
     'kind, context, default, unit and range of all settings');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name ~ '^cscan\.' AND (short_desc = '' OR short_desc !~ '\.$' OR extra_desc !~ '\.$') $$,
     'each has a description');
@@ -42,9 +43,10 @@ SET LOCAL cscan.policy = elevator;
 SET LOCAL cscan.min_table_size = '1GB';
 SET LOCAL cscan.page_cost = 0.7;
 SET LOCAL cscan.time_slice = 5;
+SET LOCAL cscan.vectors = off;
 RESET ROLE;
 SELECT is((SELECT string_agg(setting, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name ~ '^cscan\.' AND context = 'user'),
-    'off off 1048576 0.7 elevator 5', 'the session''s own settings are for every user');
+    'off off 1048576 0.7 elevator 5 off', 'the session''s own settings are for every user');
 SELECT throws_ok($$SET cscan.page_cost = '$$ || v || $$'$$, '22023', 'invalid value for parameter "cscan.page_cost": "' || v || '"', 'page_cost is no ' || v)
 FROM unnest(ARRAY['-1', '10.5', 'low', '', '1 kB', 'NaN']) v;
 SELECT lives_ok($$SET cscan.page_cost = '$$ || v || $$'$$, 'page_cost may be ' || v) FROM unnest(ARRAY['Auto', '0', '10', '.25', '1e-1']) v;
