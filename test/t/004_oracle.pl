@@ -597,8 +597,8 @@ my %wished = (
 	'bitmap' => [ $wishes{bitmap}, 'range' ],
 	'tids' => [ $wishes{cheap}, 'tids' ],
 	'columns' => [ '', 'columns' ],
-	'columns-parallel' => [ $wishes{parallel}, 'columns' ],
-	'whole-parallel' => [ $wishes{parallel} . ' SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = off;', 'range' ],
+	'columns-parallel' => [ $wishes{parallel} . ' SET LOCAL cscan.vectors = off;', 'columns' ],	# with vectors one process costs less
+	'whole-parallel' => [ $wishes{parallel} . ' SET LOCAL cscan.vectors = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = off;', 'range' ],
 	'bitmap-parallel' => [ $wishes{parallel} . $wishes{bitmap}, 'range' ],
 	'change-bitmap' => [ $wishes{bitmap}, 'change' ],
 	'merge-bitmap' => [ $wishes{bitmap}, 'merge' ],
