@@ -106,10 +106,23 @@ commute(CScanComparison comparison)
 	}
 }
 
-/* Compare a number with a value that is fixed in a pass. */
+/* Is this a value that is there, which nothing has to compute? */
 static bool
-compile_fixed(CScanInput *input, CScanClause *clause, Expr *expr, Expr *value, CScanComparison comparison,
-			  CScanPredicate *p)
+is_value(Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return IsA(node, Const) || IsA(node, Param);
+}
+
+/*
+ * Compare a number with a value that is fixed in a pass.  If that has to be
+ * computed, this must not happen before PostgreSQL would do so for some row: so
+ * it is a condition of its own, and not a part of one.
+ */
+static bool
+compile_fixed(CScanInput *input, CScanClause *clause, bool is_whole, Expr *expr, Expr *value,
+			  CScanComparison comparison, CScanPredicate *p)
 {
 	CScanNumber number;
 	CScanFixed *fixed;
@@ -120,6 +133,12 @@ compile_fixed(CScanInput *input, CScanClause *clause, Expr *expr, Expr *value, C
 	if (!are_alike(compared, type) && !(compared == DATEOID && type == TIMESTAMPOID) &&
 		!(compared == TIMESTAMPOID && type == DATEOID))
 		return false;
+	if (!is_value((Node *) value))
+	{
+		if (!is_whole)
+			return false;
+		input->computes = true;
+	}
 	if (!cscan_number_compile(input, expr, &number))
 		return false;
 	fixed = palloc0(sizeof(CScanFixed));
@@ -129,12 +148,11 @@ compile_fixed(CScanInput *input, CScanClause *clause, Expr *expr, Expr *value, C
 	fixed->scale = number.scale;
 	fixed->predicate = p;
 	fixed->comparison = comparison;
-	fixed->clause = clause;
 
 	/* A constant of its own: each fixed value is another one. */
-	instruction.left = -1 - list_length(input->fixed);
+	instruction.left = -1 - input->program.n;
 	fixed->reg = cscan_program_add(&input->program, &instruction);
-	input->fixed = lappend(input->fixed, fixed);
+	clause->fixed = lappend(clause->fixed, fixed);
 	p->kind = CSCAN_COMPARE;
 	p->left = number.reg;
 	p->right = fixed->reg;
@@ -148,6 +166,7 @@ compile_comparison(CScanInput *input, CScanClause *clause, OpExpr *op, CScanPred
 	CScanComparison comparison;
 	CScanNumber left;
 	CScanNumber right;
+	bool		is_whole = (Expr *) op == clause->row.expr;
 	Expr	   *a;
 	Expr	   *b;
 
@@ -156,9 +175,9 @@ compile_comparison(CScanInput *input, CScanClause *clause, OpExpr *op, CScanPred
 	a = linitial(op->args);
 	b = lsecond(op->args);
 	if (cscan_expr_is_fixed((Node *) b))
-		return compile_fixed(input, clause, a, b, comparison, p);
+		return compile_fixed(input, clause, is_whole, a, b, comparison, p);
 	if (cscan_expr_is_fixed((Node *) a))
-		return compile_fixed(input, clause, b, a, commute(comparison), p);
+		return compile_fixed(input, clause, is_whole, b, a, commute(comparison), p);
 	if (!are_alike(cscan_number_type(exprType((Node *) a)), cscan_number_type(exprType((Node *) b))) ||
 		!cscan_number_compile(input, a, &left) || !cscan_number_compile(input, b, &right) ||
 		!cscan_number_align(input, &left, &right))
@@ -266,21 +285,19 @@ fix(CScanInput *input, CScanFixed *fixed)
 }
 
 void
-cscan_conditions_fix(CScanInput *input)
+cscan_condition_fix(CScanInput *input, CScanClause *clause)
 {
+	MemoryContext old = MemoryContextSwitchTo(input->econtext->ecxt_per_tuple_memory);
 	ListCell   *lc;
 
-	for (int i = 0; i < input->nclauses; i++)
-		input->clauses[i]->by_row = !input->clauses[i]->vectorized;
-	for (int i = 0; i < input->nfilters; i++)
-		input->filters[i]->by_row = !input->filters[i]->vectorized;
-	foreach(lc, input->fixed)
+	clause->by_row = !clause->vectorized;
+	foreach(lc, clause->fixed)
 	{
-		CScanFixed *fixed = lfirst(lc);
-
-		if (!fix(input, fixed))
-			fixed->clause->by_row = true;
+		if (!fix(input, lfirst(lc)))
+			clause->by_row = true;
 	}
+	clause->fixed_known = true;
+	MemoryContextSwitchTo(old);
 }
 
 /* ------------------------------------------------------------------

@@ -178,7 +178,10 @@ cscan_input_begin(CScanInput *input)
 {
 	ListCell   *lc;
 
-	input->fixed_known = false;
+	for (int i = 0; i < input->nclauses; i++)
+		input->clauses[i]->fixed_known = false;
+	for (int i = 0; i < input->nfilters; i++)
+		input->filters[i]->fixed_known = false;
 	foreach(lc, input->questions)
 		((CScanQuestion *) lfirst(lc))->runs = 0;
 }
@@ -193,6 +196,8 @@ select_rows(CScanInput *input, CScanClause *clause, CScanSelection *found)
 {
 	CScanAnswers answers = {cscan_condition_ask, input};
 
+	if (!clause->fixed_known)
+		cscan_condition_fix(input, clause);
 	if (clause->by_row || !cscan_predicate_select(&clause->predicate, &input->program, &answers, true,
 												  &input->selection, found))
 		cscan_row_expr_select(&clause->row, input, true, &input->selection, found);
@@ -238,9 +243,6 @@ next_batch(CScanInput *input)
 		ResetExprContext(input->econtext);
 		if (!cscan_batch_next(input->batch))
 			return false;
-		if (!input->fixed_known)
-			cscan_conditions_fix(input);
-		input->fixed_known = true;
 		cscan_selection_all(&input->selection, input->batch->nrows);
 		if (input->scan->kind == CSCAN_BITMAP && input->scan->recheck_page)
 			recheck(input);

@@ -48,7 +48,7 @@ typedef struct CScanNumber
 
 /*
  * A value that is fixed in a pass, with which a number is compared.  It is found
- * before the first row.
+ * when the condition is asked for the first time.
  */
 typedef struct CScanFixed
 {
@@ -59,7 +59,6 @@ typedef struct CScanFixed
 	int			reg;
 	struct CScanPredicate *predicate;
 	CScanComparison comparison; /* for a value that the number can be */
-	struct CScanClause *clause;
 } CScanFixed;
 
 /* A part of a condition that has no vectors. */
@@ -76,6 +75,8 @@ typedef struct CScanClause
 	CScanRowExpr row;
 	bool		vectorized;		/* at least a part of it */
 	bool		may_fail;		/* it computes something, or asks */
+	List	   *fixed;			/* CScanFixed */
+	bool		fixed_known;	/* in this pass */
 	bool		by_row;			/* not in this pass */
 	CScanPredicate predicate;
 } CScanClause;
@@ -122,8 +123,6 @@ typedef struct CScanInput
 	CScanProgram program;
 	CScanClause **clauses;		/* in the order in which they are asked */
 	int			nclauses;
-	List	   *fixed;			/* CScanFixed */
-	bool		fixed_known;	/* in this pass */
 	List	   *questions;		/* CScanQuestion */
 	bool		computes;		/* an expression has been vectorized that does more
 								 * than to name a column */
@@ -175,8 +174,8 @@ extern bool cscan_number_load(void *arg, int column, const CScanSelection *selec
 /* Vectorize a condition as far as possible. */
 extern void cscan_condition_compile(CScanInput *input, CScanClause *clause);
 
-/* Find the values that are fixed in a pass. */
-extern void cscan_conditions_fix(CScanInput *input);
+/* Find the values with which a condition compares in this pass. */
+extern void cscan_condition_fix(CScanInput *input, CScanClause *clause);
 
 /* Answer the questions of predicates. */
 extern bool cscan_condition_ask(void *arg, int question, bool wanted, const CScanSelection *from, CScanSelection *to);

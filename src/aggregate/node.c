@@ -81,7 +81,8 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	List	   *filters;
 	ListCell   *lc;
 
-	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate,
+									   eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
 	foreach(lc, plan->custom_scan_tlist)
 	{
 		TargetEntry *entry = lfirst_node(TargetEntry, lc);

@@ -283,6 +283,8 @@ plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = copyObject((List *) lthird(path->custom_private));
 	plan->scan.plan.lefttree = cscan_planner_is_cscan(child) ? child : cscan_convert_scan(child, false);
+	if (!cscan_planner_is_cscan(plan->scan.plan.lefttree))
+		elog(ERROR, "a CScan Aggregate has a child that is no CScan");
 	plan->flags = path->flags;
 	foreach(lc, keys)
 		plan->custom_scan_tlist = lappend(plan->custom_scan_tlist,
@@ -360,6 +362,20 @@ add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, G
 	}
 }
 
+/* Is there a condition that is checked once, in a Result node above the scan? */
+static bool
+has_gate(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
+			return true;
+	}
+	return false;
+}
+
 static void
 create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
 {
@@ -369,7 +385,7 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	if (stage != UPPERREL_GROUP_AGG || !cscan_vectors_enabled || !cscan_planning.active || !IS_SIMPLE_REL(input_rel) ||
-		root->parse->groupingSets != NIL || IS_DUMMY_REL(input_rel))
+		root->parse->groupingSets != NIL || IS_DUMMY_REL(input_rel) || has_gate(input_rel))
 		return;
 	rte = root->simple_rte_array[input_rel->relid];
 	if (rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||

@@ -88,6 +88,16 @@ EXECUTE p(10.005, '2020-01-03 12:00');
 EXECUTE p('NaN', '-infinity');
 EXECUTE p(1e40, NULL);
 EXECUTE p(10.01, '2020-01-03');
+-- Nothing is computed before a row needs it.
+PREPARE q(int) AS SELECT count(*) FROM t WHERE id < 0 AND grp < 10 / $1;
+EXECUTE q(0);
+PREPARE g(int) AS SELECT count(*) FROM t WHERE id < 100 AND (grp = 3 OR n < 10 / $1);
+EXECUTE g(1);
+EXECUTE g(0);
+-- A condition without a column is checked once.
+PREPARE o(int) AS SELECT count(*) FROM t WHERE $1 > 0 AND id < 100;
+EXECUTE o(1);
+EXECUTE o(0);
 RESET plan_cache_mode;
 SELECT x, (SELECT count(*) FROM t WHERE grp = x) FROM generate_series(1, 3) x;
 
