@@ -671,6 +671,9 @@ cscan_finish_tuple_desc(TupleDesc desc)
 #endif
 }
 
+/* 19: the states of sums of bigints are sent in another form */
+#define CSCAN_SENDS_BIGINT_SUMS		(PG_VERSION_NUM < 190000)
+
 /* 16: one function for the privileges on all kinds of objects */
 static inline AclResult
 cscan_function_aclcheck(Oid function, Oid user)

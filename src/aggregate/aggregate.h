@@ -146,6 +146,7 @@ extern void cscan_aggregate_explain(CustomScanState *css, List *ancestors, Expla
  * them were selected.
  */
 extern void cscan_spill_prepare(CScanAggregateState *node);
+extern bool cscan_spill_is_writing(const CScanAggregateState *node);
 extern void cscan_spill_rows(CScanAggregateState *node, const CScanSelection *rows, const uint32 *hashes);
 
 /* Begin with the next part of what has been spilled.  False if nothing is left. */

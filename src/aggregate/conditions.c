@@ -112,7 +112,7 @@ is_value(Node *node)
 {
 	while (IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
-	return IsA(node, Const) || IsA(node, Param);
+	return IsA(node, Const) || (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN);
 }
 
 /*
@@ -354,7 +354,10 @@ compile_list(CScanInput *input, ScalarArrayOpExpr *op, CScanPredicate *p)
 		return false;
 	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &values, &isnull, &n);
-	integers = palloc(Max(n, 1) * sizeof(int64));
+	/* Of no value at all null is not one. */
+	if (n == 0)
+		return false;
+	integers = palloc(n * sizeof(int64));
 	for (int i = 0; i < n; i++)
 	{
 		bool		exact = true;
@@ -415,6 +418,7 @@ compile_parts(CScanInput *input, CScanClause *clause, BoolExpr *expr, CScanPredi
 			make_question(input, clause, lfirst(lc), &p->parts[p->nparts]);
 		p->nparts++;
 	}
+	p->careful = input->computes || clause->may_fail;
 	return true;
 }
 

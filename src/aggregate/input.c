@@ -149,6 +149,7 @@ cscan_input_create(CScanState *scan, List *keys, List *arguments, List *filters)
 	input->scan = scan;
 	input->ps = &scan->css.ss.ps;
 	input->econtext = input->ps->ps_ExprContext;
+	input->batch_context = AllocSetContextCreate(CurrentMemoryContext, "CScan batch", ALLOCSET_DEFAULT_SIZES);
 	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid,
 															  list_concat_copy(exprs, plan->scan.plan.qual)));
 	input->batch->selection = &input->selection;
@@ -241,6 +242,7 @@ next_batch(CScanInput *input)
 	{
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(input->econtext);
+		MemoryContextReset(input->batch_context);
 		if (!cscan_batch_next(input->batch))
 			return false;
 		cscan_selection_all(&input->selection, input->batch->nrows);
@@ -273,6 +275,7 @@ void
 cscan_input_keep(CScanInput *input, uint32 nrows)
 {
 	ResetExprContext(input->econtext);
+	MemoryContextReset(input->batch_context);
 	cscan_batch_keep(input->batch, nrows);
 	cscan_selection_all(&input->selection, nrows);
 	cscan_program_begin(&input->program, nrows, &input->selection);
@@ -391,7 +394,7 @@ convert_key(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, bo
 void
 cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, const CScanVector **vectors)
 {
-	MemoryContext old = MemoryContextSwitchTo(input->econtext->ecxt_per_tuple_memory);
+	MemoryContext old = MemoryContextSwitchTo(input->batch_context);
 
 	for (int k = 0; k < input->nkeys; k++)
 	{

@@ -33,6 +33,8 @@ typedef struct CScanRowExpr
 {
 	Expr	   *expr;
 	ExprState  *state;
+	int16		typlen;			/* of its result */
+	bool		typbyval;
 	int		   *columns;		/* of the batch that it needs */
 	int			ncolumns;
 	Datum	   *values;			/* of a batch; NULL: nobody has asked yet */
@@ -118,7 +120,8 @@ typedef struct CScanInput
 {
 	CScanState *scan;
 	PlanState  *ps;				/* the scan's */
-	ExprContext *econtext;		/* likewise; reset for each batch */
+	ExprContext *econtext;		/* likewise; reset for each row */
+	MemoryContext batch_context;	/* of what a batch's rows keep */
 	CScanBatch *batch;
 	CScanProgram program;
 	CScanClause **clauses;		/* in the order in which they are asked */

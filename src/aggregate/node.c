@@ -95,6 +95,7 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	node->context_node = makeNode(AggState);
 	node->context_node->ss.ps.state = estate;
 	node->context_node->curaggcontext = CreateExprContext(estate);
+	node->context_node->tmpcontext = css->ss.ps.ps_ExprContext;
 	node->values_context = node->context_node->curaggcontext->ecxt_per_tuple_memory;
 	cscan_aggregates_init(node, aggrefs, &arguments, &filters);
 	node->input = cscan_input_create((CScanState *) outerPlanState(css), keys, arguments, filters);
@@ -141,8 +142,11 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 	CScanSelection missing;
 	uint32		hashes[CSCAN_BATCH];
 	uint32		before = node->groups.ngroups;
-	bool		may_grow = before == 0 ||
-		cscan_group_table_next_size(&node->groups, node->input->selection.n) + other_memory(node) <= node->limit;
+	bool		may_grow = before == 0;
+
+	/* Once rows have been spilled, their groups must not come here. */
+	if (!may_grow && !cscan_spill_is_writing(node))
+		may_grow = cscan_group_table_next_size(&node->groups, node->input->selection.n) + other_memory(node) <= node->limit;
 
 	if (!may_grow)
 		cscan_spill_prepare(node);
@@ -182,7 +186,7 @@ clear_groups(CScanAggregateState *node)
 	for (int k = 0; k < node->nkeys; k++)
 		cscan_numbering_clear(&node->numbering[k]);
 	cscan_input_forget_strings(node->input);
-	MemoryContextReset(node->values_context);
+	ReScanExprContext(node->context_node->curaggcontext);
 	begin_groups(node);
 }
 
@@ -202,6 +206,8 @@ key_value(CScanAggregateState *node, int k, int64 key, Form_pg_attribute attribu
 		cscan_values_from_integers(attribute->attlen, CSCAN_STORAGE_BYVAL, 0, &key, 1, NULL, &value);
 		return value;
 	}
+	if (key < 0)
+		elog(ERROR, "a group's string has no number");
 	bytes = cscan_numbering_string(&node->numbering[k], key, room, &length, &compared);
 	begin = node->key_kinds[k] == CSCAN_KEY_NUMERIC ? compared : 0;
 	varlena = palloc(VARHDRSZ + length - begin);
@@ -275,13 +281,25 @@ exec_aggregate(CustomScanState *css)
 	}
 }
 
+/* May the groups be handed out once more?  A final function may change its state. */
+static bool
+can_show_again(const CScanAggregateState *node)
+{
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		if (node->aggregates[i].kind == CSCAN_AGGREGATE_TRANSITION)
+			return false;
+	}
+	return node->grouped && node->spill == NULL;
+}
+
 static void
 rescan_aggregate(CustomScanState *css)
 {
 	CScanAggregateState *node = (CScanAggregateState *) css;
 	PlanState  *outer = outerPlanState(css);
 
-	if (node->begun && node->spill == NULL && css->ss.ps.chgParam == NULL && outer->chgParam == NULL)
+	if (node->begun && can_show_again(node) && css->ss.ps.chgParam == NULL && outer->chgParam == NULL)
 	{
 		/* The groups are the same. */
 		node->next_group = 0;

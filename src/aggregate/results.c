@@ -185,6 +185,9 @@ cscan_aggregates_settle(CScanAggregateState *node)
 			else
 				aggregate->kind = CSCAN_AGGREGATE_TRANSITION;
 		}
+		if (aggregate->kind == CSCAN_AGGREGATE_SUM && aggregate->type == INT8OID && aggregate->partial &&
+			!CSCAN_SENDS_BIGINT_SUMS)
+			aggregate->kind = CSCAN_AGGREGATE_TRANSITION;
 		aggregate->offset = offset;
 		switch (aggregate->kind)
 		{
@@ -310,6 +313,7 @@ advance_by_row(CScanAggregateState *node, const CScanAggregate *aggregate, const
 			sum_value(node, aggregate, (CScanSumState *) state, values[0]);
 		else
 			compare_value(node, aggregate, (CScanExtremeState *) state, values[0]);
+		ResetExprContext(node->input->econtext);
 	}
 	MemoryContextSwitchTo(old);
 }

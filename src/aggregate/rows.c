@@ -8,8 +8,11 @@
 #include "compat.h"
 
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
 
 #include "aggregate/input.h"
 
@@ -24,6 +27,7 @@ cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr)
 	if (expr == NULL)
 		expr = make_ands_explicit(plan->scan.plan.qual);
 	row->expr = expr;
+	get_typlenbyval(exprType((Node *) expr), &row->typlen, &row->typbyval);
 	pull_varattnos((Node *) expr, plan->scan.scanrelid, &needed);
 	row->columns = palloc((bms_num_members(needed) + 1) * sizeof(int));
 	row->ncolumns = 0;
@@ -53,6 +57,14 @@ cscan_row_expr_compute(CScanRowExpr *row, CScanInput *input, const CScanSelectio
 
 		econtext->ecxt_scantuple = cscan_batch_row(input->batch, number, row->columns, row->ncolumns);
 		row->values[number] = ExecEvalExprSwitchContext(row->state, econtext, &row->isnull[number]);
+		if (!row->typbyval && !row->isnull[number])
+		{
+			MemoryContext old = MemoryContextSwitchTo(input->batch_context);
+
+			row->values[number] = datumCopy(row->values[number], false, row->typlen);
+			MemoryContextSwitchTo(old);
+		}
+		ResetExprContext(econtext);
 	}
 }
 
@@ -73,6 +85,7 @@ cscan_row_expr_select(CScanRowExpr *row, CScanInput *input, bool wanted, const C
 		value = ExecEvalExprSwitchContext(row->state, econtext, &isnull);
 		if (!isnull && DatumGetBool(value) == wanted)
 			to->rows[k++] = number;
+		ResetExprContext(econtext);
 	}
 	to->n = k;
 }

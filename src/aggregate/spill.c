@@ -110,6 +110,12 @@ write_row(CScanSpill *spill, CScanSpillPart *part, CScanBatch *batch, uint16 row
 	pfree(tuple);
 }
 
+bool
+cscan_spill_is_writing(const CScanAggregateState *node)
+{
+	return node->spill != NULL && node->spill->parts != NULL;
+}
+
 void
 cscan_spill_prepare(CScanAggregateState *node)
 {

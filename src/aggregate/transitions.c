@@ -10,7 +10,9 @@
  */
 #include "compat.h"
 
+#include "access/transam.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_language.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -39,10 +41,41 @@ struct CScanTransition
 	int			nfinal;			/* its arguments */
 };
 
+/* A function in C may look for more in the AggState than there is. */
+static bool
+is_known(Oid function)
+{
+	HeapTuple	tuple;
+	bool		known;
+
+	if (!OidIsValid(function) || function < FirstUnpinnedObjectId)
+		return true;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	known = HeapTupleIsValid(tuple) && ((Form_pg_proc) GETSTRUCT(tuple))->prolang != ClanguageId;
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return known;
+}
+
+static bool
+are_known(Oid aggregate)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+	Form_pg_aggregate form;
+	bool		known;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	known = is_known(form->aggtransfn) && is_known(form->aggfinalfn) && is_known(form->aggserialfn);
+	ReleaseSysCache(tuple);
+	return known;
+}
+
 bool
 cscan_transition_supported(const Aggref *aggref)
 {
-	return aggref->aggkind == AGGKIND_NORMAL && aggref->aggorder == NIL && aggref->aggdistinct == NIL &&
+	return are_known(aggref->aggfnoid) && aggref->aggkind == AGGKIND_NORMAL && aggref->aggorder == NIL && aggref->aggdistinct == NIL &&
 		aggref->aggdirectargs == NIL && aggref->aggtranstype != InvalidOid;
 }
 
@@ -113,12 +146,16 @@ cscan_transition_init(CScanAggregateState *node, CScanAggregate *aggregate)
 	aggregate->transition = t;
 }
 
-/* Keep a value as long as states. */
+/* Keep a value as long as states.  An expanded object may be there already. */
 static Datum
 keep(CScanAggregateState *node, const CScanTransition *t, Datum value)
 {
-	MemoryContext old = MemoryContextSwitchTo(node->values_context);
+	MemoryContext old;
 
+	if (DatumIsReadWriteExpandedObject(value, false, t->typlen) &&
+		MemoryContextGetParent(DatumGetEOHP(value)->eoh_context) == node->values_context)
+		return value;
+	old = MemoryContextSwitchTo(node->values_context);
 	value = datumCopy(value, t->typbyval, t->typlen);
 	MemoryContextSwitchTo(old);
 	return value;
@@ -167,7 +204,9 @@ cscan_transition_advance(CScanAggregateState *node, const CScanAggregate *aggreg
 
 		if (!call->isnull)
 			value = keep(node, t, value);
-		if (!state->isnull)
+		if (!state->isnull && DatumIsReadWriteExpandedObject(before, false, t->typlen))
+			DeleteExpandedObject(before);
+		else if (!state->isnull)
 			pfree(DatumGetPointer(before));
 	}
 	state->value = value;
@@ -185,7 +224,7 @@ cscan_transition_result(CScanAggregateState *node, const CScanAggregate *aggrega
 
 	*isnull = state->isnull;
 	if (!t->has_final)
-		return state->value;
+		return MakeExpandedObjectReadOnly(state->value, state->isnull, t->typlen);
 	if (t->final.fn_strict && (state->isnull || t->nfinal > 1))
 	{
 		*isnull = true;

@@ -193,11 +193,16 @@ one_of(const CScanPredicate *p, CScanProgram *program, bool wanted, const CScanS
  * AND, OR and NOT
  * ------------------------------------------------------------------ */
 
+static bool all_parts_carefully(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *answers, bool wanted,
+								const CScanSelection *from, CScanSelection *to);
+
 /* Rows for which all parts are "wanted". */
 static bool
 all_parts(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *answers, bool wanted,
 		  const CScanSelection *from, CScanSelection *to)
 {
+	if (p->careful)
+		return all_parts_carefully(p, program, answers, wanted, from, to);
 	for (int i = 0; i < p->nparts; i++)
 	{
 		if (!cscan_predicate_select(&p->parts[i], program, answers, wanted, i == 0 ? from : to, to))
@@ -205,6 +210,32 @@ all_parts(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *an
 		if (to->n == 0)
 			break;
 	}
+	return true;
+}
+
+/* The same; rows for which a part is unknown are asked about the others, too. */
+static bool
+all_parts_carefully(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *answers, bool wanted,
+					const CScanSelection *from, CScanSelection *to)
+{
+	CScanSelection open = *from;
+	CScanSelection all = *from;
+	CScanSelection found;
+
+	for (int i = 0; i < p->nparts && open.n > 0; i++)
+	{
+		if (!cscan_predicate_select(&p->parts[i], program, answers, !wanted, &open, &found))
+			return false;
+		cscan_selection_without(&open, &found, &open);
+		if (!cscan_predicate_select(&p->parts[i], program, answers, wanted, &all, &found))
+			return false;
+		all.n = found.n;
+		memcpy(all.rows, found.rows, found.n * sizeof(uint16_t));
+	}
+	if (open.n == 0)
+		all.n = 0;
+	to->n = all.n;
+	memcpy(to->rows, all.rows, all.n * sizeof(uint16_t));
 	return true;
 }
 

@@ -6,7 +6,9 @@
  * SQL's conditions are true, false or unknown.  Nobody asks for the third: a
  * condition says for which rows it is true, or for which it is false, and NOT
  * asks for the other one.  AND and OR ask one part after the other, each for
- * those rows alone on which the ones before have not settled the matter.
+ * those rows alone on which the ones before have not settled the matter.  A row
+ * for which a part is unknown is not asked about the others, although SQL's AND
+ * would, unless that matters, since they may raise errors.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,6 +43,8 @@ typedef struct CScanPredicate
 	CScanPredicateKind kind;
 	struct CScanPredicate *parts;	/* of AND, OR and NOT */
 	int			nparts;
+	bool		careful;		/* of AND and OR: a row is to be asked about as
+								 * many parts as in SQL */
 	CScanComparison comparison;
 	int			left;			/* registers */
 	int			right;

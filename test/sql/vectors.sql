@@ -109,6 +109,10 @@ SELECT count(*) FROM t WHERE id <> 7 AND 100 / (id - 7) > 1;
 SELECT grp / (grp - 3), count(*) FROM t WHERE grp <> 3 GROUP BY 1 ORDER BY 1;
 SELECT sum(big * big) FROM t;
 
+SELECT count(*) FROM t WHERE id >= 1 OR grp < (SELECT id FROM r);
+SELECT count(*) FROM t WHERE id = -1 OR (id > 5000000 AND 1 / (coalesce(grp, 4) - 4) > 0);
+SELECT count(*) FROM t WHERE id <> ALL ('{}');
+
 -- What is beyond 64 bits is summed up all the same.
 CREATE TABLE wide (b bigint, n numeric(20,2));
 INSERT INTO wide SELECT 9223372036854775807, 999999999999999999.99 FROM generate_series(1, 100);
@@ -128,6 +132,15 @@ BEGIN
     RETURN (jsonb_path_query_first(plan::jsonb, 'strict $.**."CScan Rows Spilled"'))::int > 0;
 END $$;
 SELECT spilled('SELECT id, v, sum(id) FROM t GROUP BY id, v'), spilled('SELECT grp, sum(id) FROM t GROUP BY grp');
+-- A key whose first rows found no memory stays on disk, though later there would be room.
+CREATE TABLE dense (k int, f boolean, s text);
+INSERT INTO dense SELECT i % 2000, i <= 2000 OR i % 10 = 0, 'a long string number ' || i % 2000 FROM generate_series(1, 20000) i;
+VACUUM (FREEZE, ANALYZE) dense;
+CREATE INDEX dense_columns ON dense USING cscan_columns (k, f, s) WITH (row_group_blocks = 64);
+SELECT count(*), count(DISTINCT k), sum(c) FROM (SELECT k, s, count(*) c FROM dense WHERE f GROUP BY k, s OFFSET 0) x;
+SET enable_seqscan = off;
+SELECT count(*), count(DISTINCT k), sum(c) FROM (SELECT k, s, count(*) c FROM dense WHERE f GROUP BY k, s OFFSET 0) x;
+RESET enable_seqscan;
 RESET work_mem;
 RESET hash_mem_multiplier;
 
@@ -161,6 +174,10 @@ SELECT own_sum(grp) FROM t;
 SET ROLE vectors_user;
 SELECT own_sum(grp) FROM t;
 RESET ROLE;
+-- States that are expanded objects, and states by reference
+CREATE AGGREGATE own_array(anycompatible) (SFUNC = array_append, STYPE = anycompatiblearray, INITCOND = '{}');
+CREATE AGGREGATE own_text(text) (SFUNC = textcat, STYPE = text, INITCOND = '');
+SELECT grp, cardinality(own_array(id)), length(own_text(c)) FROM t WHERE grp < 2 GROUP BY grp ORDER BY grp;
 DROP OWNED BY vectors_user;
 DROP ROLE vectors_user;
 

@@ -133,6 +133,7 @@ random_predicate(CScanPredicate *p, Random *random, int depth)
 	{
 		p->kind = (CScanPredicateKind) random_below(random, 3);
 		p->nparts = p->kind == CSCAN_NOT ? 1 : 1 + (int) random_below(random, 4);
+		p->careful = random_chance(random, 50);
 		p->parts = zeroed((size_t) p->nparts, sizeof(CScanPredicate));
 		for (int i = 0; i < p->nparts; i++)
 			random_predicate(&p->parts[i], random, depth - 1);
