@@ -109,7 +109,7 @@ SELECT count(*) FROM t WHERE id <> 7 AND 100 / (id - 7) > 1;
 SELECT grp / (grp - 3), count(*) FROM t WHERE grp <> 3 GROUP BY 1 ORDER BY 1;
 SELECT sum(big * big) FROM t;
 
-SELECT count(*) FROM t WHERE id >= 1 OR grp < (SELECT id FROM r);
+SELECT count(*) FROM t WHERE id >= 1 OR id IS NULL OR grp < (SELECT id FROM r);
 SELECT count(*) FROM t WHERE id = -1 OR (id > 5000000 AND 1 / (coalesce(grp, 4) - 4) > 0);
 SELECT count(*) FROM t WHERE id <> ALL ('{}');
 
