@@ -28,6 +28,12 @@ resize(void *context, void *old, size_t size)
 	return old ? repalloc_huge(old, size) : MemoryContextAllocHuge(context, size);
 }
 
+CScanMemory
+cscan_memory_of(MemoryContext context)
+{
+	return (CScanMemory) {resize, context};
+}
+
 /* ------------------------------------------------------------------
  * Beginning
  * ------------------------------------------------------------------ */
@@ -155,7 +161,7 @@ cscan_input_create(CScanState *scan, List *keys, List *arguments, List *filters)
 	input->batch->selection = &input->selection;
 	input->program.load = cscan_number_load;
 	input->program.arg = input;
-	input->program.memory = (CScanMemory) {resize, CurrentMemoryContext};
+	input->program.memory = cscan_memory_of(CurrentMemoryContext);
 	make_clauses(input, plan->scan.plan.qual);
 	input->nkeys = list_length(keys);
 	input->keys = palloc0((input->nkeys + 1) * sizeof(CScanKeyInput));

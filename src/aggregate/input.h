@@ -185,6 +185,9 @@ extern bool cscan_condition_ask(void *arg, int question, bool wanted, const CSca
 
 /* ---------- input.c ---------- */
 
+/* What grows in a memory context. */
+extern CScanMemory cscan_memory_of(MemoryContext context);
+
 /*
  * Make the input of a scan for these keys, arguments and filters: lists of
  * expressions with the scan's columns.

@@ -52,12 +52,6 @@ create_state(CustomScan *plan)
 	return (Node *) node;
 }
 
-static void *
-resize(void *context, void *old, size_t size)
-{
-	return old ? repalloc_huge(old, size) : MemoryContextAllocHuge(context, size);
-}
-
 /* Without a GROUP BY there is one group from the beginning. */
 static void
 begin_groups(CScanAggregateState *node)
@@ -104,7 +98,7 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 		node->key_kinds[k] = node->input->keys[k].kind;
 
 	node->groups_context = AllocSetContextCreate(estate->es_query_cxt, "CScan groups", ALLOCSET_DEFAULT_SIZES);
-	memory = (CScanMemory) {resize, node->groups_context};
+	memory = cscan_memory_of(node->groups_context);
 	cscan_group_table_begin(&node->groups, node->nkeys, cscan_aggregates_settle(node), &memory);
 	node->numbering = palloc((node->nkeys + 1) * sizeof(CScanNumbering));
 	for (int k = 0; k < node->nkeys; k++)

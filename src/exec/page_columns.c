@@ -9,7 +9,6 @@
  */
 #include "compat.h"
 
-#include "access/detoast.h"
 #include "access/tupmacs.h"
 #include "storage/bufpage.h"
 
