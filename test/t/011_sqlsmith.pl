@@ -42,7 +42,7 @@ note("CSCAN_SQLSMITH_SEED=$seed");
 
 my $node = new_node('sqlsmith', bare => 1, conf => qq(
 cscan.max_scans = 64
-cscan.buffer_share = 0.4
+cscan.buffer_share = 0.15
 max_worker_processes = 12
 work_mem = 1MB
 restart_after_crash = off
