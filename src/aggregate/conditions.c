@@ -22,9 +22,12 @@
 #include "commands/defrem.h"
 #include "datatype/timestamp.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
@@ -387,6 +390,57 @@ compile_list(CScanInput *input, ScalarArrayOpExpr *op, CScanPredicate *p)
  * Conditions and their parts
  * ------------------------------------------------------------------ */
 
+/* Is it LIKE with a pattern that has no escapes, or a comparison of numerics? */
+static bool
+is_harmless(const OpExpr *op)
+{
+	const Const *pattern;
+
+	switch (op->opfuncid)
+	{
+		case F_NUMERIC_EQ:
+		case F_NUMERIC_NE:
+		case F_NUMERIC_LT:
+		case F_NUMERIC_LE:
+		case F_NUMERIC_GT:
+		case F_NUMERIC_GE:
+			return true;
+		case F_TEXTLIKE:
+		case F_TEXTNLIKE:
+		case F_BPCHARLIKE:
+		case F_BPCHARNLIKE:
+			pattern = lsecond(op->args);
+			return IsA(pattern, Const) && OidIsValid(op->inputcollid) && get_collation_isdeterministic(op->inputcollid) &&
+				(pattern->constisnull || strchr(TextDatumGetCString(pattern->constvalue), '\\') == NULL);
+		default:
+			return false;
+	}
+}
+
+/*
+ * May an expression raise an error, whatever a row is?  PostgreSQL's functions are
+ * leakproof if they may not.  Few more are known.
+ */
+static bool
+may_fail(Expr *expr)
+{
+	List	   *args = NIL;
+	ListCell   *lc;
+
+	if (!contain_leaked_vars((Node *) expr))
+		return false;
+	if (IsA(expr, OpExpr) && is_harmless((OpExpr *) expr))
+		args = ((OpExpr *) expr)->args;
+	else if (IsA(expr, BoolExpr))
+		args = ((BoolExpr *) expr)->args;
+	foreach(lc, args)
+	{
+		if (may_fail(lfirst(lc)))
+			return true;
+	}
+	return args == NIL;
+}
+
 /* Leave a part of a condition to PostgreSQL. */
 static void
 make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p)
@@ -398,7 +452,8 @@ make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate
 	pull_varattnos((Node *) expr, ((CustomScan *) input->ps->plan)->scan.scanrelid, &needed);
 	question->column = question->row.ncolumns == 1 && bms_membership(needed) == BMS_SINGLETON ?
 		question->row.columns[0] : -1;
-	clause->may_fail = true;
+	clause->asks = true;
+	clause->may_fail |= may_fail(expr);
 	clause->vectorized |= question->column >= 0 && input->scan->kind == CSCAN_COLUMNS;
 	p->kind = CSCAN_ASK;
 	p->question = list_length(input->questions);
@@ -418,7 +473,7 @@ compile_parts(CScanInput *input, CScanClause *clause, BoolExpr *expr, CScanPredi
 			make_question(input, clause, lfirst(lc), &p->parts[p->nparts]);
 		p->nparts++;
 	}
-	p->careful = input->computes || clause->may_fail;
+	p->careful = input->computes || clause->asks;
 	return true;
 }
 
@@ -468,10 +523,11 @@ compile(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p)
 void
 cscan_condition_compile(CScanInput *input, CScanClause *clause)
 {
-	clause->vectorized = clause->may_fail = false;
+	clause->vectorized = clause->asks = clause->may_fail = false;
 	input->computes = false;
-	if (!contain_volatile_functions((Node *) clause->row.expr) &&
-		!compile(input, clause, clause->row.expr, &clause->predicate))
+	if (contain_volatile_functions((Node *) clause->row.expr))
+		clause->may_fail = true;
+	else if (!compile(input, clause, clause->row.expr, &clause->predicate))
 		make_question(input, clause, clause->row.expr, &clause->predicate);
 	clause->may_fail |= input->computes;
 }

@@ -65,35 +65,39 @@ make_clause(CScanInput *input, Expr *expr)
 	return clause;
 }
 
+/*
+ * Put the conditions into the order in which they are asked.  Comparisons on
+ * vectors go before those that PostgreSQL computes, but not before one that might
+ * raise an error for a row that they drop.
+ */
 static void
 make_clauses(CScanInput *input, List *quals)
 {
-	CScanClause **safe;
-	int			nsafe = 0;
-	int			nothers = 0;
-	CScanClause **others;
+	int			end = 0;		/* of the comparisons that may be passed to */
 	ListCell   *lc;
 
-	input->nclauses = list_length(quals);
-	safe = input->clauses = palloc((input->nclauses + 1) * sizeof(CScanClause *));
+	input->clauses = palloc((list_length(quals) + 1) * sizeof(CScanClause *));
+	input->nclauses = 0;
 	if (contain_subplans((Node *) quals))
 	{
 		/* Subplans are there once, in the scan's own conditions. */
-		input->nclauses = 1;
-		input->clauses[0] = make_clause(input, NULL);
+		input->clauses[input->nclauses++] = make_clause(input, NULL);
 		return;
 	}
-	others = palloc((input->nclauses + 1) * sizeof(CScanClause *));
 	foreach(lc, quals)
 	{
 		CScanClause *clause = make_clause(input, lfirst(lc));
+		int			place = input->nclauses++;
 
-		if (clause->vectorized && !clause->may_fail)
-			safe[nsafe++] = clause;
-		else
-			others[nothers++] = clause;
+		if (clause->vectorized && !clause->asks && !clause->may_fail)
+		{
+			memmove(&input->clauses[end + 1], &input->clauses[end], (place - end) * sizeof(CScanClause *));
+			place = end++;
+		}
+		else if (clause->may_fail)
+			end = input->nclauses;
+		input->clauses[place] = clause;
 	}
-	memcpy(safe + nsafe, others, nothers * sizeof(CScanClause *));
 }
 
 bool

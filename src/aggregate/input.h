@@ -16,7 +16,8 @@
  * which a value may not fit.  So results, and errors, are its own.
  *
  * A condition that only compares columns, on vectors, raises no error and shows
- * nobody what it sees.  These come first.  The others keep their order.
+ * nobody what it sees.  It comes before others that raise none.  All others keep
+ * their order, so the same rows raise the same errors.
  *
  *-------------------------------------------------------------------------
  */
@@ -76,7 +77,8 @@ typedef struct CScanClause
 {
 	CScanRowExpr row;
 	bool		vectorized;		/* at least a part of it */
-	bool		may_fail;		/* it computes something, or asks */
+	bool		asks;			/* a part of it has no vectors */
+	bool		may_fail;		/* it may raise an error */
 	List	   *fixed;			/* CScanFixed */
 	bool		fixed_known;	/* in this pass */
 	bool		by_row;			/* not in this pass */

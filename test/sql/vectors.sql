@@ -81,6 +81,11 @@ SELECT same('SELECT 1, count(*) FROM TABLE WHERE id < 0 GROUP BY 1');
 SELECT same('SELECT n::numeric, count(*) FROM TABLE WHERE id < 4 GROUP BY 1');
 SELECT same('SELECT id / 1000, max(big / 3), sum(id * 2) FROM TABLE GROUP BY 1');
 
+-- A row for which a condition raises an error raises it, though a later condition would drop the row.
+SELECT count(*) FROM t WHERE id + 2147483000 > 0 AND (big < 0 OR n < 0);
+SELECT count(*) FROM t WHERE length(v) / (id - 1) >= 0 AND (big < 0 OR n < 0 OR id < 0 OR grp < 0);
+SELECT count(*) FROM t WHERE v LIKE '%3' AND big < 0;
+
 -- Parameters, also those that no vector can have
 PREPARE p(numeric, timestamp) AS SELECT count(*), sum(id) FROM t WHERE n < $1 AND d >= $2;
 SET plan_cache_mode = force_generic_plan;
