@@ -8,13 +8,18 @@
  *		spill.c			rows whose groups find no memory
  *		results.c		aggregates: states, and what becomes of them
  *		transitions.c	those that PostgreSQL's own functions compute
+ *		inputs.c		the scans that the node reads, one or an Append's
  *		input.h			batches, conditions, keys and arguments
  *
  * Calls go downwards only.
  *
- * The node stands for an Agg above a scan, or for its half below a Gather.  Its
- * custom_scan_tlist has the keys and then the Aggrefs, with the scan's columns.
- * The planner's target list and HAVING refer to that.
+ * The node stands for an Agg above a scan, or above an Append of scans, or for its
+ * half below a Gather.  Its custom_scan_tlist has the keys and then the Aggrefs, with
+ * the scan's columns.  The planner's target list and HAVING refer to that.
+ *
+ * Above an Append it has the columns of the Append's parent.  Then what the Append
+ * returns follows in custom_scan_tlist: its targets' n-th expression is the n-th of
+ * each child's target list (inputs.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -34,6 +39,7 @@
 typedef enum CScanAggregatePrivate
 {
 	CSCAN_AGGREGATE_NKEYS,
+	CSCAN_AGGREGATE_NAGGREGATES,
 	CSCAN_AGGREGATE_GROUPED,	/* there is a GROUP BY: without rows there is no
 								 * group */
 	CSCAN_AGGREGATE_NFIELDS
@@ -98,10 +104,19 @@ typedef struct CScanSpill CScanSpill;
 typedef struct CScanAggregateState
 {
 	CustomScanState css;
-	CScanInput *input;			/* NULL: EXPLAIN without ANALYZE */
+	CScanInputCommon common;
+	CScanInput **inputs;		/* by number of the Append's child; NULL: not
+								 * needed yet */
+	int			ninputs;
+	CScanInput *input;			/* whose turn it is; NULL: there is none */
+	int			current;		/* its number */
+	List	   *keys;			/* expressions */
+	List	   *arguments;
+	List	   *filters;
+	List	   *targets;		/* what the Append returns; NIL: these are the
+								 * scan's own columns */
 	int			nkeys;
 	bool		grouped;
-	CScanKeyKind *key_kinds;
 	int			naggregates;
 	CScanAggregate *aggregates;
 	AggState   *context_node;	/* by which transition functions find memory */
@@ -111,6 +126,8 @@ typedef struct CScanAggregateState
 	MemoryContext values_context;	/* of states' values passed by reference */
 	CScanGroupTable groups;
 	CScanNumbering *numbering;	/* of each key's strings */
+	bool		shows;			/* states begin with the number, for each key, of
+								 * what the group shows */
 	uint32		next_group;		/* to be handed out */
 	Size		limit;			/* bytes */
 	CScanSpill *spill;			/* NULL: nothing has been spilled yet */
@@ -153,8 +170,24 @@ extern void cscan_spill_rows(CScanAggregateState *node, const CScanSelection *ro
 extern bool cscan_spill_next(CScanAggregateState *node);
 extern void cscan_spill_end(CScanAggregateState *node);
 
+/* inputs.c */
+
+/* Find the scans; the expressions are set. */
+extern void cscan_inputs_init(CScanAggregateState *node);
+
+/* Begin a pass. */
+extern void cscan_inputs_begin(CScanAggregateState *node);
+
+/* Get the next batch with rows that meet the conditions, of any input.  False at the end. */
+extern bool cscan_inputs_next(CScanAggregateState *node);
+
+/* Let an input have its turn. */
+extern void cscan_inputs_enter(CScanAggregateState *node, int number);
+
+extern void cscan_inputs_forget_strings(CScanAggregateState *node);
+
 /* results.c */
-extern void cscan_aggregates_init(CScanAggregateState *node, List *aggrefs, List **arguments, List **filters);
+extern void cscan_aggregates_init(CScanAggregateState *node, List *aggrefs);
 extern size_t cscan_aggregates_settle(CScanAggregateState *node);
 extern void cscan_aggregates_begin_groups(CScanAggregateState *node, uint32 first, uint32 end);
 extern void cscan_aggregates_advance(CScanAggregateState *node, const uint32 *group_of);

@@ -589,7 +589,7 @@ cscan_condition_ask(void *arg, int number, bool wanted, const CScanSelection *fr
 		return true;
 	}
 	if (question->answers == NULL)
-		question->answers = MemoryContextAlloc(input->ps->state->es_query_cxt, CSCAN_MAX_ENTRIES);
+		question->answers = cscan_room_take(&input->room, CSCAN_MAX_ENTRIES);
 	if (question->runs != input->batch->runs)
 	{
 		question->runs = input->batch->runs;

@@ -30,9 +30,11 @@ add(List *texts, const CScanRowExpr *row, List *context, const ExplainState *es)
 static List *
 find_row_by_row(const CScanAggregateState *node, List *context, const ExplainState *es)
 {
-	const CScanInput *input = node->input;
+	const CScanInput *input = node->inputs[0];	/* others are like it */
 	List	   *texts = NIL;
 
+	if (input == NULL)
+		return NIL;
 	for (int i = 0; i < input->nclauses; i++)
 	{
 		if (!input->clauses[i]->vectorized)
@@ -40,7 +42,7 @@ find_row_by_row(const CScanAggregateState *node, List *context, const ExplainSta
 	}
 	for (int k = 0; k < input->nkeys; k++)
 	{
-		if (input->keys[k].kind != CSCAN_KEY_NUMBER && input->keys[k].column < 0)
+		if (!input->keys[k].vectorized && input->keys[k].column < 0)
 			texts = add(texts, &input->keys[k].row, context, es);
 	}
 	for (int i = 0; i < node->naggregates; i++)
@@ -67,10 +69,17 @@ cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, css->ss.ps.plan, ancestors);
 	List	   *keys = NIL;
 	List	   *row_by_row;
+	ListCell   *lc;
+	int			k = 0;
 
-	for (int k = 0; k < node->nkeys; k++)
-		keys = lappend(keys, deparse_expression((Node *) node->input->keys[k].row.expr, context,
-												cscan_explain_prefixes(es), true));
+	foreach(lc, node->keys)
+	{
+		/* An Append with one child is not in the plan, and its parent has no name. */
+		Node	   *key = IsA(outerPlanState(css), AppendState) ? lfirst(lc) : (Node *) node->inputs[0]->keys[k].row.expr;
+
+		keys = lappend(keys, deparse_expression(key, context, cscan_explain_prefixes(es), true));
+		k++;
+	}
 	if (keys != NIL)
 		ExplainPropertyList("Group Key", keys, es);
 	if (node->naggregates > 0 && node->aggregates[0].partial)

@@ -28,6 +28,15 @@ resize(void *context, void *old, size_t size)
 	return old ? repalloc_huge(old, size) : MemoryContextAllocHuge(context, size);
 }
 
+/* Room for the values of a batch. */
+static void *
+take(void *input, void *old, size_t size)
+{
+	Assert(old == NULL);
+	(void) old;
+	return cscan_room_take(&((CScanInput *) input)->room, size);
+}
+
 CScanMemory
 cscan_memory_of(MemoryContext context)
 {
@@ -101,15 +110,18 @@ make_clauses(CScanInput *input, List *quals)
 }
 
 bool
-cscan_key_kind(Oid type, Oid collation, CScanKeyKind *kind)
+cscan_key_kind(Node *key, CScanKeyKind *kind)
 {
-	type = getBaseType(type);
+	Oid			collation = exprCollation(key);
+	Oid			type = getBaseType(exprType(key));
+
 	switch (type)
 	{
 		case TEXTOID:
 		case VARCHAROID:
 		case BPCHAROID:
-			*kind = type == BPCHAROID ? CSCAN_KEY_PADDED : CSCAN_KEY_STRING;
+			/* Padded strings of one length differ if any of their bytes do. */
+			*kind = type == BPCHAROID && exprTypmod(key) < 0 ? CSCAN_KEY_PADDED : CSCAN_KEY_STRING;
 			return !OidIsValid(collation) || get_collation_isdeterministic(collation);
 		case BYTEAOID:
 			*kind = CSCAN_KEY_STRING;
@@ -126,17 +138,12 @@ cscan_key_kind(Oid type, Oid collation, CScanKeyKind *kind)
 static void
 make_key(CScanInput *input, CScanKeyInput *key, Expr *expr)
 {
-	if (!cscan_key_kind(exprType((Node *) expr), exprCollation((Node *) expr), &key->kind))
-		elog(ERROR, "a key of type %u is not supported", exprType((Node *) expr));
+	key->kind = input->common->key_kinds[key - input->keys];
 	cscan_row_expr_init(&key->row, input, expr);
 	key->column = IsA(expr, Var) ? cscan_batch_column(input->batch, ((Var *) expr)->varattno - 1) : -1;
-	if (key->kind == CSCAN_KEY_DATUM && !contain_volatile_functions((Node *) expr) &&
-		cscan_number_compile(input, expr, &key->number))
-		key->kind = CSCAN_KEY_NUMBER;
-	/* Padded strings of one length differ if any of their bytes do. */
-	key->bytes_decide = key->kind == CSCAN_KEY_STRING ||
-		(key->kind == CSCAN_KEY_PADDED && exprTypmod((Node *) expr) >= 0);
-	key->integers = palloc0(CSCAN_BATCH * sizeof(int64));
+	key->vectorized = key->kind == CSCAN_KEY_DATUM && !contain_volatile_functions((Node *) expr) &&
+		cscan_number_compile(input, expr, &key->number);
+	key->integers = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(int64));
 }
 
 static void
@@ -148,7 +155,7 @@ make_argument(CScanInput *input, CScanArgumentInput *argument, Expr *expr)
 }
 
 CScanInput *
-cscan_input_create(CScanState *scan, List *keys, List *arguments, List *filters)
+cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys, List *arguments, List *filters)
 {
 	CScanInput *input = palloc0(sizeof(CScanInput));
 	CustomScan *plan = (CustomScan *) scan->css.ss.ps.plan;
@@ -157,15 +164,18 @@ cscan_input_create(CScanState *scan, List *keys, List *arguments, List *filters)
 	int			i = 0;
 
 	input->scan = scan;
+	input->common = common;
+	input->room.rooms = common->rooms;
 	input->ps = &scan->css.ss.ps;
 	input->econtext = input->ps->ps_ExprContext;
-	input->batch_context = AllocSetContextCreate(CurrentMemoryContext, "CScan batch", ALLOCSET_DEFAULT_SIZES);
 	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid,
-															  list_concat_copy(exprs, plan->scan.plan.qual)));
+															  list_concat_copy(exprs, plan->scan.plan.qual)),
+									  &input->room);
 	input->batch->selection = &input->selection;
 	input->program.load = cscan_number_load;
 	input->program.arg = input;
 	input->program.memory = cscan_memory_of(CurrentMemoryContext);
+	input->program.batch_memory = (CScanMemory) {take, input};
 	make_clauses(input, plan->scan.plan.qual);
 	input->nkeys = list_length(keys);
 	input->keys = palloc0((input->nkeys + 1) * sizeof(CScanKeyInput));
@@ -193,6 +203,17 @@ cscan_input_begin(CScanInput *input)
 		input->clauses[i]->fixed_known = false;
 	for (int i = 0; i < input->nfilters; i++)
 		input->filters[i]->fixed_known = false;
+	foreach(lc, input->questions)
+		((CScanQuestion *) lfirst(lc))->runs = 0;
+}
+
+void
+cscan_input_enter(CScanInput *input)
+{
+	ListCell   *lc;
+
+	cscan_program_restore(&input->program);
+	cscan_input_forget_strings(input);
 	foreach(lc, input->questions)
 		((CScanQuestion *) lfirst(lc))->runs = 0;
 }
@@ -252,7 +273,7 @@ next_batch(CScanInput *input)
 	{
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(input->econtext);
-		MemoryContextReset(input->batch_context);
+		MemoryContextReset(input->common->batch_context);
 		if (!cscan_batch_next(input->batch))
 			return false;
 		cscan_selection_all(&input->selection, input->batch->nrows);
@@ -285,7 +306,7 @@ void
 cscan_input_keep(CScanInput *input, uint32 nrows)
 {
 	ResetExprContext(input->econtext);
-	MemoryContextReset(input->batch_context);
+	MemoryContextReset(input->common->batch_context);
 	cscan_batch_keep(input->batch, nrows);
 	cscan_selection_all(&input->selection, nrows);
 	cscan_program_begin(&input->program, nrows, &input->selection);
@@ -295,46 +316,30 @@ cscan_input_keep(CScanInput *input, uint32 nrows)
  * Keys
  * ------------------------------------------------------------------ */
 
-/* Of numerics that is compared what equal ones have in common; what one looks like follows. */
 static int64
-number_of_numeric(CScanNumbering *numbering, struct varlena *value, bool may_add)
+number_of_bytes(CScanNumbering *numbering, const char *bytes, uint32 length, bool may_add)
 {
-	Datum		trimmed = DirectFunctionCall1(numeric_trim_scale, PointerGetDatum(value));
-	uint32		compared = VARSIZE_ANY_EXHDR(DatumGetPointer(trimmed));
-	uint32		length = VARSIZE_ANY_EXHDR(value);
-	char	   *both = palloc(compared + length);
-	int64		number;
-
-	memcpy(both, VARDATA_ANY(DatumGetPointer(trimmed)), compared);
-	memcpy(both + compared, VARDATA_ANY(value), length);
-	number = cscan_numbering_number(numbering, both, compared + length, compared, may_add);
-	pfree(both);
-	pfree(DatumGetPointer(trimmed));
-	return number;
+	return length <= CSCAN_SHORT_STRING ? cscan_numbering_short(bytes, length) :
+		cscan_numbering_number(numbering, bytes, length, may_add);
 }
 
-/* Give a string its number. */
+/* The number of a string's bytes, or only of what equal ones have in common. */
 static int64
-number_of(const CScanKeyInput *key, CScanNumbering *numbering, Datum value, bool may_add)
+number_of(CScanKeyKind kind, CScanNumbering *numbering, Datum value, bool may_add)
 {
-	struct varlena *varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(value));
+	Datum		common = kind == CSCAN_KEY_NUMERIC ? DirectFunctionCall1(numeric_trim_scale, value) : value;
+	struct varlena *varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(common));
 	const char *bytes = VARDATA_ANY(varlena);
 	uint32		length = VARSIZE_ANY_EXHDR(varlena);
-	uint32		compared = length;
 	int64		number;
 
-	if (length <= CSCAN_SHORT_STRING && key->bytes_decide)
-		number = cscan_numbering_short(bytes, length);
-	else if (key->kind == CSCAN_KEY_NUMERIC)
-		number = number_of_numeric(numbering, varlena, may_add);
-	else
-	{
-		while (compared > 0 && bytes[compared - 1] == ' ' && key->kind == CSCAN_KEY_PADDED)
-			compared--;
-		number = cscan_numbering_number(numbering, bytes, length, compared, may_add);
-	}
-	if (PointerGetDatum(varlena) != value)
+	while (length > 0 && bytes[length - 1] == ' ' && kind == CSCAN_KEY_PADDED)
+		length--;
+	number = number_of_bytes(numbering, bytes, length, may_add);
+	if (PointerGetDatum(varlena) != common)
 		pfree(varlena);
+	if (common != value)
+		pfree(DatumGetPointer(common));
 	return number;
 }
 
@@ -350,7 +355,7 @@ number_codes(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, b
 	if (key->column < 0 || !cscan_batch_codes(input->batch, key->column, &codes, &isnull, &nentries))
 		return false;
 	if (key->entries == NULL)
-		key->entries = MemoryContextAlloc(input->ps->state->es_query_cxt, CSCAN_MAX_ENTRIES * sizeof(int64));
+		key->entries = cscan_room_take(&input->room, CSCAN_MAX_ENTRIES * sizeof(int64));
 	if (key->runs != input->batch->runs)
 	{
 		key->runs = input->batch->runs;
@@ -364,7 +369,7 @@ number_codes(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, b
 		if (cscan_batch_is_null(isnull, row))
 			continue;
 		if (key->entries[codes[row]] == NO_NUMBER)
-			key->entries[codes[row]] = number_of(key, numbering, cscan_batch_entry(input->batch, key->column, codes[row]),
+			key->entries[codes[row]] = number_of(key->kind, numbering, cscan_batch_entry(input->batch, key->column, codes[row]),
 												 may_add);
 		key->integers[row] = key->entries[codes[row]];
 	}
@@ -395,8 +400,8 @@ convert_key(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, bo
 
 		if (cscan_batch_is_null(isnull, row))
 			continue;
-		key->integers[row] = key->kind == CSCAN_KEY_DATUM || key->kind == CSCAN_KEY_NUMBER ?
-			cscan_values_integer_of_datum(values[row], typlen) : number_of(key, numbering, values[row], may_add);
+		key->integers[row] = key->kind == CSCAN_KEY_DATUM ?
+			cscan_values_integer_of_datum(values[row], typlen) : number_of(key->kind, numbering, values[row], may_add);
 	}
 	key->vector.isnull = isnull;
 }
@@ -404,21 +409,21 @@ convert_key(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, bo
 void
 cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, const CScanVector **vectors)
 {
-	MemoryContext old = MemoryContextSwitchTo(input->batch_context);
+	MemoryContext old = MemoryContextSwitchTo(input->common->batch_context);
 
 	for (int k = 0; k < input->nkeys; k++)
 	{
 		CScanKeyInput *key = &input->keys[k];
 		const CScanVector *computed = NULL;
 
-		if (key->kind == CSCAN_KEY_NUMBER)
+		if (key->vectorized)
 			computed = cscan_program_get(&input->program, key->number.reg);
 		if (computed)
 			key->vector = *computed;
 		else
 		{
 			key->vector.values = key->integers;
-			if (key->kind == CSCAN_KEY_NUMBER || key->kind == CSCAN_KEY_DATUM ||
+			if (key->kind == CSCAN_KEY_DATUM ||
 				!number_codes(input, key, &numbering[k], may_add))
 				convert_key(input, key, &numbering[k], may_add);
 		}
@@ -427,6 +432,20 @@ cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, con
 		vectors[k] = &key->vector;
 	}
 	MemoryContextSwitchTo(old);
+}
+
+int64
+cscan_input_shown(CScanInput *input, int number, uint16 row, CScanNumbering *numbering)
+{
+	const CScanKeyInput *key = &input->keys[number];
+	const Datum *values = key->row.values;
+	const bool *isnull = key->row.isnull;
+
+	if (key->column >= 0)
+		cscan_batch_datums(input->batch, key->column, &values, &isnull);
+	if (cscan_batch_is_null(isnull, row))
+		return 0;
+	return number_of(CSCAN_KEY_STRING, numbering, values[row], true);
 }
 
 void

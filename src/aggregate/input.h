@@ -87,21 +87,28 @@ typedef struct CScanClause
 
 typedef enum CScanKeyKind
 {
-	CSCAN_KEY_NUMBER,			/* an integer by arithmetic on vectors */
-	CSCAN_KEY_DATUM,			/* an integer of a Datum */
+	CSCAN_KEY_DATUM,			/* an integer */
 	CSCAN_KEY_STRING,			/* a string, compared byte by byte */
-	CSCAN_KEY_PADDED,			/* likewise, without the blanks at its end */
+	CSCAN_KEY_PADDED,			/* likewise, without the blanks at its end;
+								 * their number varies */
 	CSCAN_KEY_NUMERIC
 } CScanKeyKind;
+
+/* May equal keys of a kind look different? */
+static inline bool
+cscan_equal_may_differ(CScanKeyKind kind)
+{
+	return kind == CSCAN_KEY_PADDED || kind == CSCAN_KEY_NUMERIC;
+}
 
 /* How an input gets a key. */
 typedef struct CScanKeyInput
 {
 	CScanKeyKind kind;
+	bool		vectorized;		/* an integer by arithmetic on vectors */
 	CScanNumber number;
 	CScanRowExpr row;
 	int			column;			/* of the batch, if the key is one; else -1 */
-	bool		bytes_decide;	/* strings are equal if their bytes are */
 	CScanVector vector;			/* of the batch */
 	int64	   *integers;
 
@@ -118,12 +125,22 @@ typedef struct CScanArgumentInput
 	CScanRowExpr row;
 } CScanArgumentInput;
 
+/* What all inputs of a node have in common. */
+typedef struct CScanInputCommon
+{
+	CScanRooms *rooms;
+	MemoryContext batch_context;	/* of what a batch's rows keep */
+	CScanKeyKind *key_kinds;
+} CScanInputCommon;
+
 typedef struct CScanInput
 {
 	CScanState *scan;
+	const CScanInputCommon *common;
+	CScanRoom	room;			/* for values of a batch, and what dictionaries'
+								 * entries are; lost when another input has its turn */
 	PlanState  *ps;				/* the scan's */
 	ExprContext *econtext;		/* likewise; reset for each row */
-	MemoryContext batch_context;	/* of what a batch's rows keep */
 	CScanBatch *batch;
 	CScanProgram program;
 	CScanClause **clauses;		/* in the order in which they are asked */
@@ -194,10 +211,14 @@ extern CScanMemory cscan_memory_of(MemoryContext context);
  * Make the input of a scan for these keys, arguments and filters: lists of
  * expressions with the scan's columns.
  */
-extern CScanInput *cscan_input_create(CScanState *scan, List *keys, List *arguments, List *filters);
+extern CScanInput *cscan_input_create(CScanState *scan, const CScanInputCommon *common,
+									  List *keys, List *arguments, List *filters);
 
 /* Begin a pass. */
 extern void cscan_input_begin(CScanInput *input);
+
+/* Begin a turn, after another input's. */
+extern void cscan_input_enter(CScanInput *input);
 
 /* Get the next batch with rows that meet the conditions.  False at the end. */
 extern bool cscan_input_next(CScanInput *input);
@@ -211,6 +232,12 @@ extern void cscan_input_keep(CScanInput *input, uint32 nrows);
  */
 extern void cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, const CScanVector **vectors);
 
+/*
+ * Get the number of the very string, or numeric, that a row's key is: equal ones may
+ * look different.  It is added.
+ */
+extern int64 cscan_input_shown(CScanInput *input, int key, uint16 row, CScanNumbering *numbering);
+
 /* Forget the numbers of strings. */
 extern void cscan_input_forget_strings(CScanInput *input);
 
@@ -223,7 +250,7 @@ extern void cscan_input_filter(CScanInput *input, int number, CScanSelection *fo
 /* Get an argument row by row. */
 extern const CScanRowExpr *cscan_input_argument_rows(CScanInput *input, int number, const CScanSelection *selection);
 
-/* How a key of this type can be had; false if it cannot. */
-extern bool cscan_key_kind(Oid type, Oid collation, CScanKeyKind *kind);
+/* How a key can be had; false if it cannot. */
+extern bool cscan_key_kind(Node *key, CScanKeyKind *kind);
 
 #endif							/* CSCAN_AGGREGATE_INPUT_H */

@@ -48,6 +48,7 @@ create_state(CustomScan *plan)
 	NodeSetTag(node, T_CustomScanState);
 	node->css.methods = &aggregate_exec_methods;
 	node->nkeys = list_nth_int(plan->custom_private, CSCAN_AGGREGATE_NKEYS);
+	node->naggregates = list_nth_int(plan->custom_private, CSCAN_AGGREGATE_NAGGREGATES);
 	node->grouped = list_nth_int(plan->custom_private, CSCAN_AGGREGATE_GROUPED);
 	return (Node *) node;
 }
@@ -69,10 +70,7 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	CScanAggregateState *node = (CScanAggregateState *) css;
 	CustomScan *plan = (CustomScan *) css->ss.ps.plan;
 	CScanMemory memory;
-	List	   *keys = NIL;
 	List	   *aggrefs = NIL;
-	List	   *arguments;
-	List	   *filters;
 	ListCell   *lc;
 
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate,
@@ -81,21 +79,20 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	{
 		TargetEntry *entry = lfirst_node(TargetEntry, lc);
 
-		if (list_length(keys) < node->nkeys)
-			keys = lappend(keys, entry->expr);
-		else
+		if (list_length(node->keys) < node->nkeys)
+			node->keys = lappend(node->keys, entry->expr);
+		else if (list_length(aggrefs) < node->naggregates)
 			aggrefs = lappend(aggrefs, entry->expr);
+		else
+			node->targets = lappend(node->targets, entry->expr);
 	}
 	node->context_node = makeNode(AggState);
 	node->context_node->ss.ps.state = estate;
 	node->context_node->curaggcontext = CreateExprContext(estate);
 	node->context_node->tmpcontext = css->ss.ps.ps_ExprContext;
 	node->values_context = node->context_node->curaggcontext->ecxt_per_tuple_memory;
-	cscan_aggregates_init(node, aggrefs, &arguments, &filters);
-	node->input = cscan_input_create((CScanState *) outerPlanState(css), keys, arguments, filters);
-	node->key_kinds = palloc((node->nkeys + 1) * sizeof(CScanKeyKind));
-	for (int k = 0; k < node->nkeys; k++)
-		node->key_kinds[k] = node->input->keys[k].kind;
+	cscan_aggregates_init(node, aggrefs);
+	cscan_inputs_init(node);
 
 	node->groups_context = AllocSetContextCreate(estate->es_query_cxt, "CScan groups", ALLOCSET_DEFAULT_SIZES);
 	memory = cscan_memory_of(node->groups_context);
@@ -128,6 +125,31 @@ cscan_aggregate_memory(const CScanAggregateState *node)
 	return cscan_group_table_size(&node->groups) + other_memory(node);
 }
 
+/* Let new groups show what the first row of each has. */
+static void
+show_first(CScanAggregateState *node, uint32 before, const uint32 *group_of)
+{
+	const CScanSelection *selection = &node->input->selection;
+	uint32		next = before;
+
+	for (uint32 i = 0; i < selection->n && next < node->groups.ngroups; i++)
+	{
+		int64	   *shown;
+
+		/* Groups are added in the order of their first rows. */
+		if (group_of[i] != next)
+			continue;
+		shown = (int64 *) cscan_group_states(&node->groups, next++);
+		for (int k = 0; k < node->nkeys; k++)
+		{
+			if (cscan_equal_may_differ(node->common.key_kinds[k]))
+				shown[k] = cscan_input_shown(node->input, k, selection->rows[i], &node->numbering[k]);
+		}
+	}
+	if (next != node->groups.ngroups)
+		elog(ERROR, "a group has no first row");
+}
+
 /* Find the groups of the selected rows; of those without one, spill the rows. */
 static void
 find_groups(CScanAggregateState *node, uint32 *group_of)
@@ -147,6 +169,8 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 	cscan_input_keys(node->input, node->numbering, may_grow, keys);
 	cscan_group_table_find(&node->groups, keys, may_grow, &node->input->selection, group_of, &missing, hashes);
 	cscan_aggregates_begin_groups(node, before, node->groups.ngroups);
+	if (node->shows)
+		show_first(node, before, group_of);
 	if (missing.n > 0)
 		cscan_spill_rows(node, &missing, hashes);
 }
@@ -179,7 +203,7 @@ clear_groups(CScanAggregateState *node)
 	cscan_group_table_clear(&node->groups);
 	for (int k = 0; k < node->nkeys; k++)
 		cscan_numbering_clear(&node->numbering[k]);
-	cscan_input_forget_strings(node->input);
+	cscan_inputs_forget_strings(node);
 	ReScanExprContext(node->context_node->curaggcontext);
 	begin_groups(node);
 }
@@ -190,23 +214,20 @@ key_value(CScanAggregateState *node, int k, int64 key, Form_pg_attribute attribu
 	const char *bytes;
 	char		room[CSCAN_SHORT_STRING];
 	uint32		length;
-	uint32		compared;
-	uint32		begin;
 	struct varlena *varlena;
 	Datum		value;
 
-	if (node->key_kinds[k] == CSCAN_KEY_NUMBER || node->key_kinds[k] == CSCAN_KEY_DATUM)
+	if (node->common.key_kinds[k] == CSCAN_KEY_DATUM)
 	{
 		cscan_values_from_integers(attribute->attlen, CSCAN_STORAGE_BYVAL, 0, &key, 1, NULL, &value);
 		return value;
 	}
 	if (key < 0)
 		elog(ERROR, "a group's string has no number");
-	bytes = cscan_numbering_string(&node->numbering[k], key, room, &length, &compared);
-	begin = node->key_kinds[k] == CSCAN_KEY_NUMERIC ? compared : 0;
-	varlena = palloc(VARHDRSZ + length - begin);
-	SET_VARSIZE(varlena, VARHDRSZ + length - begin);
-	memcpy(VARDATA(varlena), bytes + begin, length - begin);
+	bytes = cscan_numbering_string(&node->numbering[k], key, room, &length);
+	varlena = palloc(VARHDRSZ + length);
+	SET_VARSIZE(varlena, VARHDRSZ + length);
+	memcpy(VARDATA(varlena), bytes, length);
 	return PointerGetDatum(varlena);
 }
 
@@ -236,13 +257,17 @@ next_group(CScanAggregateState *node)
 	{
 		slot->tts_isnull[k] = (group->nulls & ((uint32) 1 << k)) != 0;
 		slot->tts_values[k] = slot->tts_isnull[k] ? (Datum) 0 :
-			key_value(node, k, group->keys[k], TupleDescAttr(slot->tts_tupleDescriptor, k));
+			key_value(node, k, cscan_equal_may_differ(node->common.key_kinds[k]) ?
+					  ((const int64 *) cscan_group_states(&node->groups, node->next_group))[k] : group->keys[k],
+					  TupleDescAttr(slot->tts_tupleDescriptor, k));
 	}
 	for (int i = 0; i < node->naggregates; i++)
 		slot->tts_values[node->nkeys + i] =
 			cscan_aggregate_result(node, &node->aggregates[i], cscan_group_states(&node->groups, node->next_group),
 								   &slot->tts_isnull[node->nkeys + i]);
 	MemoryContextSwitchTo(old);
+	for (int i = node->nkeys + node->naggregates; i < slot->tts_tupleDescriptor->natts; i++)
+		slot->tts_isnull[i] = true;
 	node->next_group++;
 	node->ngroups++;
 	return ExecStoreVirtualTuple(slot);
@@ -257,8 +282,8 @@ exec_aggregate(CustomScanState *css)
 	if (!node->begun)
 	{
 		node->begun = true;
-		cscan_input_begin(node->input);
-		while (cscan_input_next(node->input))
+		cscan_inputs_begin(node);
+		while (cscan_inputs_next(node))
 			cscan_aggregate_advance(node);
 	}
 	for (;;)

@@ -128,12 +128,11 @@ check_permissions(const Aggref *aggref)
 }
 
 void
-cscan_aggregates_init(CScanAggregateState *node, List *aggrefs, List **arguments, List **filters)
+cscan_aggregates_init(CScanAggregateState *node, List *aggrefs)
 {
 	ListCell   *lc;
 	ListCell   *lca;
 
-	*arguments = *filters = NIL;
 	node->naggregates = 0;
 	node->aggregates = palloc0((list_length(aggrefs) + 1) * sizeof(CScanAggregate));
 	foreach(lc, aggrefs)
@@ -152,16 +151,16 @@ cscan_aggregates_init(CScanAggregateState *node, List *aggrefs, List **arguments
 
 			if (aggregate->narguments++ == 0)
 			{
-				aggregate->argument = list_length(*arguments);
+				aggregate->argument = list_length(node->arguments);
 				aggregate->type = getBaseType(exprType((Node *) entry->expr));
 				aggregate->typlen = get_typlen(aggregate->type);
 			}
-			*arguments = lappend(*arguments, entry->expr);
+			node->arguments = lappend(node->arguments, entry->expr);
 		}
 		if (aggregate->aggref->aggfilter)
 		{
-			aggregate->filter = list_length(*filters);
-			*filters = lappend(*filters, aggregate->aggref->aggfilter);
+			aggregate->filter = list_length(node->filters);
+			node->filters = lappend(node->filters, aggregate->aggref->aggfilter);
 		}
 	}
 }
@@ -169,18 +168,19 @@ cscan_aggregates_init(CScanAggregateState *node, List *aggrefs, List **arguments
 size_t
 cscan_aggregates_settle(CScanAggregateState *node)
 {
-	size_t		offset = 0;
+	size_t		offset = node->shows ? node->nkeys * sizeof(int64) : 0;
 
 	for (int i = 0; i < node->naggregates; i++)
 	{
 		CScanAggregate *aggregate = &node->aggregates[i];
-		const CScanArgumentInput *argument = aggregate->argument < 0 ? NULL : &node->input->arguments[aggregate->argument];
+		const CScanArgumentInput *argument = aggregate->argument < 0 || node->input == NULL ? NULL :
+			&node->input->arguments[aggregate->argument];
 
 		/* Numerics that are no vectors are better off with their own functions. */
 		if ((aggregate->kind == CSCAN_AGGREGATE_SUM || aggregate->kind == CSCAN_AGGREGATE_EXTREME) &&
 			aggregate->type == NUMERICOID)
 		{
-			if (argument->vectorized)
+			if (argument && argument->vectorized)
 				aggregate->scale = argument->number.scale;
 			else
 				aggregate->kind = CSCAN_AGGREGATE_TRANSITION;
@@ -326,8 +326,12 @@ advance(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanS
 
 	if (aggregate->argument >= 0 && aggregate->kind != CSCAN_AGGREGATE_TRANSITION)
 	{
-		vector = cscan_input_argument(node->input, aggregate->argument);
-		node->by_row += vector == NULL && node->input->arguments[aggregate->argument].vectorized;
+		const CScanArgumentInput *argument = &node->input->arguments[aggregate->argument];
+
+		/* The scale is that of the first input. */
+		if (aggregate->kind == CSCAN_AGGREGATE_COUNT || argument->number.scale == aggregate->scale)
+			vector = cscan_input_argument(node->input, aggregate->argument);
+		node->by_row += vector == NULL && argument->vectorized;
 	}
 	if (vector == NULL && (aggregate->argument >= 0 || aggregate->kind == CSCAN_AGGREGATE_TRANSITION))
 		advance_by_row(node, aggregate, place, selection);

@@ -48,8 +48,8 @@ cscan_row_expr_compute(CScanRowExpr *row, CScanInput *input, const CScanSelectio
 
 	if (row->values == NULL)
 	{
-		row->values = MemoryContextAlloc(input->ps->state->es_query_cxt, CSCAN_BATCH * sizeof(Datum));
-		row->isnull = MemoryContextAlloc(input->ps->state->es_query_cxt, CSCAN_BATCH * sizeof(bool));
+		row->values = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(Datum));
+		row->isnull = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(bool));
 	}
 	for (uint32 i = 0; i < selection->n; i++)
 	{
@@ -59,7 +59,7 @@ cscan_row_expr_compute(CScanRowExpr *row, CScanInput *input, const CScanSelectio
 		row->values[number] = ExecEvalExprSwitchContext(row->state, econtext, &row->isnull[number]);
 		if (!row->typbyval && !row->isnull[number])
 		{
-			MemoryContext old = MemoryContextSwitchTo(input->batch_context);
+			MemoryContext old = MemoryContextSwitchTo(input->common->batch_context);
 
 			row->values[number] = datumCopy(row->values[number], false, row->typlen);
 			MemoryContextSwitchTo(old);

@@ -9,7 +9,8 @@
  * the tapes follow one by one, and may be divided again.  That is what
  * PostgreSQL's HashAgg does (nodeAgg.c).
  *
- * A row on a tape has the columns of its batch.  It has met the conditions.
+ * On a tape the number of a row's input comes first.  Then the row follows, with the
+ * columns of its batch.  It has met the conditions.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,9 +36,13 @@ struct CScanSpill
 {
 	MemoryContext context;
 	LogicalTapeSet *tapes;
-	TupleTableSlot *writer;		/* rows have the columns of the input's batch */
-	TupleTableSlot *reader;
-	MemoryContext rows;			/* of the rows of a batch that is read */
+	TupleTableSlot **writers;	/* of each input, with the columns of its
+								 * batch; NULL: not needed yet */
+	TupleTableSlot **readers;
+	CScanRooms *rooms;		/* for a batch that is read */
+	MemoryContext rows;			/* of its rows */
+	uint32		next_input;		/* of the tape's next row, if has_next */
+	bool		has_next;
 	List	   *waiting;		/* CScanSpillPart */
 	uint32		level;			/* of the groups that are there now */
 	uint32		nparts;
@@ -59,15 +64,15 @@ describe_rows(const CScanBatch *batch)
 static CScanSpill *
 begin(CScanAggregateState *node)
 {
-	CScanBatch *batch = node->input->batch;
 	MemoryContext context = AllocSetContextCreate(node->css.ss.ps.state->es_query_cxt, "CScan spill", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	CScanSpill *spill = palloc0(sizeof(CScanSpill));
 
 	spill->context = context;
 	spill->tapes = LogicalTapeSetCreate(true, NULL, -1);
-	spill->writer = MakeSingleTupleTableSlot(describe_rows(batch), &TTSOpsVirtual);
-	spill->reader = MakeSingleTupleTableSlot(describe_rows(batch), &TTSOpsMinimalTuple);
+	spill->writers = palloc0(node->ninputs * sizeof(TupleTableSlot *));
+	spill->readers = palloc0(node->ninputs * sizeof(TupleTableSlot *));
+	spill->rooms = cscan_rooms_create(context);
 	spill->rows = AllocSetContextCreate(context, "CScan spilled rows", ALLOCSET_DEFAULT_SIZES);
 	spill->nparts = MIN_PARTS;
 	while (spill->nparts < MAX_PARTS && spill->nparts * 8 * BLCKSZ < node->limit)
@@ -87,25 +92,37 @@ begin_parts(CScanSpill *spill)
 	}
 }
 
+/* Make the slots of the current input. */
 static void
-write_row(CScanSpill *spill, CScanSpillPart *part, CScanBatch *batch, uint16 row)
+make_slots(CScanAggregateState *node, CScanSpill *spill)
 {
+	if (spill->writers[node->current])
+		return;
+	spill->writers[node->current] = MakeSingleTupleTableSlot(describe_rows(node->input->batch), &TTSOpsVirtual);
+	spill->readers[node->current] = MakeSingleTupleTableSlot(describe_rows(node->input->batch), &TTSOpsMinimalTuple);
+}
+
+static void
+write_row(CScanSpill *spill, CScanSpillPart *part, uint32 input, CScanBatch *batch, uint16 row)
+{
+	TupleTableSlot *writer = spill->writers[input];
 	MinimalTuple tuple;
 
-	ExecClearTuple(spill->writer);
+	ExecClearTuple(writer);
 	for (int c = 0; c < batch->ncolumns; c++)
 	{
 		const Datum *values;
 		const bool *isnull;
 
 		cscan_batch_datums(batch, c, &values, &isnull);
-		spill->writer->tts_isnull[c] = cscan_batch_is_null(isnull, row);
-		spill->writer->tts_values[c] = spill->writer->tts_isnull[c] ? (Datum) 0 : values[row];
+		writer->tts_isnull[c] = cscan_batch_is_null(isnull, row);
+		writer->tts_values[c] = writer->tts_isnull[c] ? (Datum) 0 : values[row];
 	}
-	ExecStoreVirtualTuple(spill->writer);
-	tuple = ExecCopySlotMinimalTuple(spill->writer);
+	ExecStoreVirtualTuple(writer);
+	tuple = ExecCopySlotMinimalTuple(writer);
 	if (part->tape == NULL)
 		part->tape = LogicalTapeCreate(spill->tapes);
+	LogicalTapeWrite(part->tape, &input, sizeof(input));
 	LogicalTapeWrite(part->tape, (void *) tuple, tuple->t_len);
 	pfree(tuple);
 }
@@ -142,12 +159,13 @@ cscan_spill_rows(CScanAggregateState *node, const CScanSelection *rows, const ui
 	old = MemoryContextSwitchTo(spill->context);
 	if (spill->parts == NULL)
 		begin_parts(spill);
+	make_slots(node, spill);
 	for (uint32 i = 0; i < rows->n; i++)
 	{
 		/* Rows of one tape are divided anew by another hash. */
 		uint32		hash = murmurhash32(hashes[i] + spill->level * 0x9E3779B9U);
 
-		write_row(spill, spill->parts[hash % spill->nparts], batch, rows->rows[i]);
+		write_row(spill, spill->parts[hash % spill->nparts], node->current, batch, rows->rows[i]);
 	}
 	MemoryContextSwitchTo(old);
 	node->spilled += rows->n;
@@ -170,46 +188,70 @@ read_bytes(CScanSpill *spill, CScanSpillPart *part, void *bytes, size_t size, bo
 	return false;
 }
 
-/* Read a row; false at the end of the tape. */
+/* Find out whose row the next one is; false at the end of the tape. */
 static bool
-read_row(CScanSpill *spill, CScanSpillPart *part, CScanBatch *batch, uint32 row)
+look_ahead(CScanSpill *spill, CScanSpillPart *part)
 {
+	if (!spill->has_next)
+		spill->has_next = read_bytes(spill, part, &spill->next_input, sizeof(spill->next_input), true);
+	return spill->has_next;
+}
+
+/* Read a row, if it is the current input's. */
+static bool
+read_row(CScanAggregateState *node, CScanSpillPart *part, CScanBatch *batch, uint32 row)
+{
+	CScanSpill *spill = node->spill;
+	TupleTableSlot *reader = spill->readers[node->current];
 	uint32		length;
 	MinimalTuple tuple;
 
-	if (!read_bytes(spill, part, &length, sizeof(length), true))
+	if (!look_ahead(spill, part) || spill->next_input != (uint32) node->current)
 		return false;
+	spill->has_next = false;
+	(void) read_bytes(spill, part, &length, sizeof(length), false);
 	tuple = MemoryContextAlloc(spill->rows, length);
 	(void) read_bytes(spill, part, (char *) tuple + sizeof(length), length - sizeof(length), false);
 	tuple->t_len = length;
-	ExecStoreMinimalTuple(tuple, spill->reader, false);
-	slot_getallattrs(spill->reader);
+	ExecStoreMinimalTuple(tuple, reader, false);
+	slot_getallattrs(reader);
 	for (int c = 0; c < batch->ncolumns; c++)
 	{
-		batch->columns[c].kept[row] = spill->reader->tts_values[c];
-		batch->columns[c].kept_nulls[row] = spill->reader->tts_isnull[c];
+		batch->columns[c].kept[row] = reader->tts_values[c];
+		batch->columns[c].kept_nulls[row] = reader->tts_isnull[c];
 	}
 	return true;
 }
 
-static void
-make_room(CScanSpill *spill, CScanBatch *batch)
+/* Read the rows of one input that follow on a tape, up to a batch. */
+static uint32
+read_batch(CScanAggregateState *node, CScanSpillPart *part)
 {
-	for (int c = 0; c < batch->ncolumns && batch->columns[c].kept == NULL; c++)
+	CScanSpill *spill = node->spill;
+	CScanRoom	room = {spill->rooms, 0, 0};
+	CScanBatch *batch;
+	uint32		n = 0;
+
+	cscan_inputs_enter(node, spill->next_input);
+	batch = node->input->batch;
+	for (int c = 0; c < batch->ncolumns; c++)
 	{
-		batch->columns[c].kept = MemoryContextAlloc(spill->context, CSCAN_BATCH * sizeof(Datum));
-		batch->columns[c].kept_nulls = MemoryContextAlloc(spill->context, CSCAN_BATCH * sizeof(bool));
+		batch->columns[c].kept = cscan_room_take(&room, CSCAN_BATCH * sizeof(Datum));
+		batch->columns[c].kept_nulls = cscan_room_take(&room, CSCAN_BATCH * sizeof(bool));
 	}
+	ExecClearTuple(spill->readers[node->current]);
+	MemoryContextReset(spill->rows);
+	while (n < CSCAN_BATCH && read_row(node, part, batch, n))
+		n++;
+	return n;
 }
 
 bool
 cscan_spill_next(CScanAggregateState *node)
 {
 	CScanSpill *spill = node->spill;
-	CScanBatch *batch = node->input->batch;
 	CScanSpillPart *part;
 	MemoryContext old;
-	uint32		n;
 
 	if (spill == NULL)
 		return false;
@@ -230,19 +272,15 @@ cscan_spill_next(CScanAggregateState *node)
 	part = linitial(spill->waiting);
 	spill->waiting = list_delete_first(spill->waiting);
 	spill->level = part->level;
-	make_room(spill, batch);
-	do
+	spill->has_next = false;
+	while (look_ahead(spill, part))
 	{
+		uint32		n = read_batch(node, part);
+
 		CHECK_FOR_INTERRUPTS();
-		ExecClearTuple(spill->reader);
-		MemoryContextReset(spill->rows);
-		for (n = 0; n < CSCAN_BATCH && read_row(spill, part, batch, n);)
-			n++;
-		if (n == 0)
-			break;
 		cscan_input_keep(node->input, n);
 		cscan_aggregate_advance(node);
-	} while (n == CSCAN_BATCH);
+	}
 	LogicalTapeClose(part->tape);
 	return true;
 }
@@ -250,15 +288,15 @@ cscan_spill_next(CScanAggregateState *node)
 void
 cscan_spill_end(CScanAggregateState *node)
 {
-	CScanBatch *batch;
-
 	if (node->spill == NULL)
 		return;
-	batch = node->input->batch;
-	for (int c = 0; c < batch->ncolumns; c++)
-		batch->columns[c].kept = NULL;
-	ExecDropSingleTupleTableSlot(node->spill->writer);
-	ExecDropSingleTupleTableSlot(node->spill->reader);
+	for (int i = 0; i < node->ninputs; i++)
+	{
+		if (node->spill->writers[i] == NULL)
+			continue;
+		ExecDropSingleTupleTableSlot(node->spill->writers[i]);
+		ExecDropSingleTupleTableSlot(node->spill->readers[i]);
+	}
 	LogicalTapeSetClose(node->spill->tapes);
 	MemoryContextDelete(node->spill->context);
 	node->spill = NULL;

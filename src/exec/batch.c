@@ -22,7 +22,7 @@ StaticAssertDecl(CSCAN_BATCH == CSCAN_VECTOR && CSCAN_BATCH >= MaxHeapTuplesPerP
 				 "a batch must hold a vector of column runs, and the rows of a page");
 
 CScanBatch *
-cscan_batch_create(CScanState *scan, const Bitmapset *attributes)
+cscan_batch_create(CScanState *scan, const Bitmapset *attributes, CScanRoom *room)
 {
 	CScanBatch *batch = palloc0(sizeof(CScanBatch));
 	TupleDesc	desc = RelationGetDescr(scan->css.ss.ss_currentRelation);
@@ -40,14 +40,14 @@ cscan_batch_create(CScanState *scan, const Bitmapset *attributes)
 		numbers[c] = column->attribute = attribute;
 		column->typlen = TupleDescAttr(desc, attribute)->attlen;
 		column->scale = -1;
-		column->integers = palloc0(CSCAN_BATCH * sizeof(int64));
+		column->integers = cscan_room_take(room, CSCAN_BATCH * sizeof(int64));
 		for (int i = 0; scan->columns && i < scan->columns->ncolumns; i++)
 		{
 			if (scan->columns->attributes[i] == attribute)
 				column->decoder = i;
 		}
 	}
-	batch->page = cscan_page_columns_create(desc, numbers, batch->ncolumns);
+	batch->page = cscan_page_columns_create(desc, numbers, batch->ncolumns, room);
 	return batch;
 }
 

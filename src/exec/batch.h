@@ -63,9 +63,10 @@ typedef struct CScanBatch
 
 /*
  * Make a batch for the attributes (from 0) of a scan's table; the scan has been
- * begun by the executor.  The current context keeps it.
+ * begun by the executor.  The current context keeps it, except what is of one
+ * batch only.
  */
-extern CScanBatch *cscan_batch_create(CScanState *scan, const Bitmapset *attributes);
+extern CScanBatch *cscan_batch_create(CScanState *scan, const Bitmapset *attributes, CScanRoom *room);
 
 /* The number of the column that an attribute is. */
 extern int	cscan_batch_column(const CScanBatch *batch, int attribute);

@@ -239,6 +239,9 @@ extern void cscan_family_leave(CScanFamily *family);
 extern bool cscan_family_next(CScanState *node);
 extern bool cscan_family_has_pruned(const CScanState *node);
 
+/* Is this a CScan? */
+extern bool cscan_is_scan_state(const PlanState *ps);
+
 /* chunks.c */
 extern void cscan_chunks_reset(CScanState *node);
 extern void cscan_chunks_begin(CScanState *node);

@@ -89,8 +89,8 @@ static bool choose_next(AppendState *append);
 /* The methods by which a CScan is recognized. */
 static const CustomExecMethods *cscan_methods;
 
-static bool
-is_cscan(const PlanState *ps)
+bool
+cscan_is_scan_state(const PlanState *ps)
 {
 	return IsA(ps, CustomScanState) && ((const CustomScanState *) ps)->methods == cscan_methods;
 }
@@ -647,7 +647,7 @@ family_of(const AppendState *append)
 	{
 		CScanFamily *family;
 
-		if (!is_cscan(append->appendplans[i]))
+		if (!cscan_is_scan_state(append->appendplans[i]))
 			continue;
 		family = ((CScanState *) append->appendplans[i])->family;
 		if (family)
@@ -797,7 +797,7 @@ make_family(AppendState *append)
 	{
 		CScanState *member = (CScanState *) append->appendplans[i];
 
-		if (!is_cscan(append->appendplans[i]) || !OidIsValid(member->family_relid) ||
+		if (!cscan_is_scan_state(append->appendplans[i]) || !OidIsValid(member->family_relid) ||
 			member->first_rows || member->scroll)
 			continue;
 		if (first == NULL)

@@ -31,7 +31,7 @@ align_bytes(char align)
 }
 
 CScanPageColumns *
-cscan_page_columns_create(TupleDesc desc, const int *attributes, int ncolumns)
+cscan_page_columns_create(TupleDesc desc, const int *attributes, int ncolumns, CScanRoom *room)
 {
 	CScanPageColumns *p = palloc0(sizeof(CScanPageColumns));
 	int			natts = ncolumns > 0 ? attributes[ncolumns - 1] + 1 : 0;
@@ -63,10 +63,11 @@ cscan_page_columns_create(TupleDesc desc, const int *attributes, int ncolumns)
 		layout->place = place;
 		place = attribute->attlen > 0 ? place + attribute->attlen : -1;
 	}
+	p->rows = cscan_room_take(room, MaxHeapTuplesPerPage * sizeof(CScanPageRow));
 	for (int c = 0; c < ncolumns; c++)
 	{
-		p->values[c] = palloc0(MaxHeapTuplesPerPage * sizeof(Datum));
-		p->isnull[c] = palloc0(MaxHeapTuplesPerPage * sizeof(bool));
+		p->values[c] = cscan_room_take(room, MaxHeapTuplesPerPage * sizeof(Datum));
+		p->isnull[c] = cscan_room_take(room, MaxHeapTuplesPerPage * sizeof(bool));
 	}
 	return p;
 }

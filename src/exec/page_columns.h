@@ -15,6 +15,7 @@
 
 #include "access/htup_details.h"
 
+#include "exec/room.h"
 #include "vector/vector.h"
 
 /* How an attribute lies in a row. */
@@ -46,11 +47,14 @@ typedef struct CScanPageColumns
 	bool	   *any_null;
 	int			got;			/* columns before this one are there */
 	uint32		nrows;
-	CScanPageRow rows[MaxHeapTuplesPerPage];
+	CScanPageRow *rows;			/* MaxHeapTuplesPerPage */
 } CScanPageColumns;
 
-/* The attributes are in ascending order; the current context keeps it all. */
-extern CScanPageColumns *cscan_page_columns_create(TupleDesc desc, const int *attributes, int ncolumns);
+/*
+ * The attributes are in ascending order.  The current context keeps it all, except
+ * what is of one page only.
+ */
+extern CScanPageColumns *cscan_page_columns_create(TupleDesc desc, const int *attributes, int ncolumns, CScanRoom *room);
 
 /* Begin with the visible tuples [first, end) of the scan's page, which stays pinned. */
 extern void cscan_page_columns_begin(CScanPageColumns *p, HeapScanDesc heap, uint32 first, uint32 end);

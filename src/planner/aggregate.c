@@ -4,9 +4,10 @@
  *		Makes CScan Aggregates compete with other aggregation, by cost.
  *
  * Wherever PostgreSQL considers to aggregate a table's rows, there is one more
- * path for each of the table's paths that is to become a CScan: a CScan Aggregate
- * above it or, below a Gather, its first half.  Nothing else is added: the
- * table's paths are those that hints and other extensions have left.
+ * path for each of the table's paths that is to become a CScan, or an Append of
+ * nothing but CScans: a CScan Aggregate above it or, below a Gather, its first half.
+ * Nothing else is added: the table's paths are those that hints and other extensions
+ * have left.
  *
  * A CScan Aggregate hashes.  So it is no path where hashing is not possible or
  * switched off.
@@ -101,7 +102,7 @@ is_supported_key(const SortGroupClause *clause, Node *key, Index relid)
 	CScanKeyKind kind;
 	Oid			opclass = GetDefaultOpClass(getBaseType(exprType(key)), BTREE_AM_OID);
 
-	return OidIsValid(opclass) && cscan_key_kind(exprType(key), exprCollation(key), &kind) &&
+	return OidIsValid(opclass) && cscan_key_kind(key, &kind) &&
 		get_op_opfamily_strategy(clause->eqop, get_opclass_family(opclass)) == BTEqualStrategyNumber &&
 		!contain_volatile_functions(key) && is_supported_argument(key, relid);
 }
@@ -170,16 +171,35 @@ scan_of(Path *path)
 	return IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
 }
 
+/* Is there a condition that is checked once, in a Result node above the scan? */
+static bool
+has_gate(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
+			return true;
+	}
+	return false;
+}
+
 /* Will the path be a CScan? */
 static bool
-becomes_cscan(Path *path, bool eligible)
+becomes_cscan(PlannerInfo *root, Path *path)
 {
+	const RangeTblEntry *rte;
+
 	path = scan_of(path);
-	if (path->param_info != NULL)
+	if (!IS_SIMPLE_REL(path->parent) || path->param_info != NULL || has_gate(path->parent))
+		return false;
+	rte = root->simple_rte_array[path->parent->relid];
+	if (rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL)
 		return false;
 	if (cscan_is_column_path(path))
 		return true;
-	if (!eligible)
+	if (!cscan_eligible_decide(root, path->parent, rte->relid))
 		return false;
 	if (path->pathtype == T_SeqScan)
 		return true;
@@ -187,13 +207,57 @@ becomes_cscan(Path *path, bool eligible)
 		list_length(((BitmapAndPath *) ((BitmapHeapPath *) path)->bitmapqual)->bitmapquals) == 1;
 }
 
-/* Rows of the table that a path looks at. */
-static double
-rows_looked_at(RelOptInfo *rel, Path *path)
+/* A walker: may this not be computed once, or never, for a row? */
+static bool
+is_particular(Node *node, void *context)
 {
-	double		rows = rel->tuples;
+	if (node == NULL)
+		return false;
+	if (IsA(node, PlaceHolderVar) || IsA(node, SubLink) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
+		return true;
+	return expression_tree_walker(node, is_particular, context);
+}
+
+/*
+ * Is it an Append of nothing but CScans?  Its children's targets take the place of
+ * the parent's columns, wherever these are needed.
+ */
+static bool
+becomes_append(PlannerInfo *root, Path *path)
+{
+	ListCell   *lc;
 
 	path = scan_of(path);
+	if (!IsA(path, AppendPath) || path->param_info != NULL || ((AppendPath *) path)->subpaths == NIL)
+		return false;
+	foreach(lc, ((AppendPath *) path)->subpaths)
+	{
+		Path	   *child = lfirst(lc);
+		Node	   *target = (Node *) child->pathtarget->exprs;
+
+		if (!becomes_cscan(root, child) || needs_row(target, child->parent->relid) || is_particular(target, NULL) ||
+			contain_volatile_functions(target) || expression_returns_set(target))
+			return false;
+	}
+	return true;
+}
+
+/* What is aggregated, if it can be: a scan, which projects, or an Append; else NULL. */
+static Path *
+find_child(PlannerInfo *root, Path *path)
+{
+	if (becomes_append(root, path))
+		return scan_of(path);
+	return becomes_cscan(root, path) ? path : NULL;
+}
+
+/* Rows of the table that a path looks at. */
+static double
+rows_looked_at(Path *path)
+{
+	RelOptInfo *rel = path->parent;
+	double		rows = rel->tuples;
+
 	if (IsA(path, BitmapHeapPath))
 		rows = Min(rows, path->rows);
 	if (path->parallel_workers > 0)
@@ -216,20 +280,41 @@ cost_of_spilling(double rows, double ngroups, int width, int naggregates)
 	return 2 * pages * (seq_page_cost + random_page_cost) + share * rows * 2 * cpu_tuple_cost;
 }
 
+/* What a scan, or an Append's scans, cost less. */
+static Cost
+saved(Path *path)
+{
+	Cost		cost = 0;
+	double		share;
+	ListCell   *lc;
+
+	path = scan_of(path);
+	if (IsA(path, AppendPath))
+	{
+		int			first_partial = path->parallel_aware ? ((AppendPath *) path)->first_partial_path : 0;
+
+		/* Of a Parallel Append's children that are not parallel each process has some. */
+		foreach(lc, ((AppendPath *) path)->subpaths)
+			cost += saved(lfirst(lc)) / (foreach_current_index(lc) < first_partial ? Max(path->parallel_workers, 1) : 1);
+		return cost;
+	}
+	share = cscan_is_column_path(path) ? RUNS_SHARE : PAGES_SHARE;
+	cost = rows_looked_at(path) * (cpu_tuple_cost + path->parent->baserestrictcost.per_tuple);
+	return (1.0 - share) * Min(cost, path->total_cost - path->startup_cost);
+}
+
 static void
-set_costs(PlannerInfo *root, RelOptInfo *input_rel, Path *child, const CScanGrouping *grouping, AggSplit split,
+set_costs(PlannerInfo *root, Path *child, const CScanGrouping *grouping, AggSplit split,
 		  double ngroups, Path *path)
 {
 	AggClauseCosts costs;
-	double		share = cscan_is_column_path(scan_of(child)) ? RUNS_SHARE : PAGES_SHARE;
-	Cost		scan = rows_looked_at(input_rel, child) * (cpu_tuple_cost + input_rel->baserestrictcost.per_tuple);
 	Cost		transitions;
 
 	MemSet(&costs, 0, sizeof(costs));
 	if (grouping->aggrefs != NIL)
 		get_agg_clause_costs(root, split, &costs);
 	transitions = child->rows * (costs.transCost.per_tuple + list_length(grouping->keys) * cpu_operator_cost);
-	path->startup_cost = child->total_cost - (1.0 - share) * Min(scan, child->total_cost - child->startup_cost) +
+	path->startup_cost = child->total_cost - Min(saved(child), child->total_cost - child->startup_cost) +
 		VECTORS_SHARE * transitions + costs.transCost.startup + costs.finalCost.startup +
 		cost_of_spilling(child->rows, ngroups, child->pathtarget->width, list_length(grouping->aggrefs));
 	path->total_cost = path->startup_cost + ngroups * (cpu_tuple_cost + costs.finalCost.per_tuple);
@@ -238,7 +323,7 @@ set_costs(PlannerInfo *root, RelOptInfo *input_rel, Path *child, const CScanGrou
 }
 
 static Path *
-make_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, Path *child, const CScanGrouping *grouping,
+make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const CScanGrouping *grouping,
 		  List *having, AggSplit split, double ngroups)
 {
 	CustomPath *path = makeNode(CustomPath);
@@ -253,7 +338,7 @@ make_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, Path *child
 	path->custom_private = list_make4(grouping->keys, grouping->aggrefs, having,
 									  makeBoolean(root->parse->groupClause != NIL));
 	path->methods = &aggregate_path_methods;
-	set_costs(root, input_rel, child, grouping, split, ngroups, &path->path);
+	set_costs(root, child, grouping, split, ngroups, &path->path);
 	if (having != NIL)
 	{
 		QualCost	cost;
@@ -269,11 +354,33 @@ make_path(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, Path *child
 }
 
 static Plan *
+convert(Plan *plan)
+{
+	if (!cscan_planner_is_cscan(plan))
+		plan = cscan_convert_scan(plan, false);
+	if (!cscan_planner_is_cscan(plan))
+		elog(ERROR, "a CScan Aggregate has a child that is no CScan");
+	return plan;
+}
+
+static void
+add_targets(CustomScan *plan, List *exprs)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+		plan->custom_scan_tlist = lappend(plan->custom_scan_tlist,
+										  makeTargetEntry(copyObject(lfirst(lc)),
+														  list_length(plan->custom_scan_tlist) + 1, NULL, false));
+}
+
+static Plan *
 plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses, List *custom_plans)
 {
 	CustomScan *plan = makeNode(CustomScan);
 	List	   *keys = linitial(path->custom_private);
 	List	   *aggrefs = lsecond(path->custom_private);
+	List	   *targets = NIL;
 	Plan	   *child = linitial(custom_plans);
 	ListCell   *lc;
 
@@ -282,19 +389,22 @@ plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist
 	(void) clauses;
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = copyObject((List *) lthird(path->custom_private));
-	plan->scan.plan.lefttree = cscan_planner_is_cscan(child) ? child : cscan_convert_scan(child, false);
-	if (!cscan_planner_is_cscan(plan->scan.plan.lefttree))
-		elog(ERROR, "a CScan Aggregate has a child that is no CScan");
+	add_targets(plan, keys);
+	add_targets(plan, aggrefs);
+	if (IsA(child, Append))
+	{
+		foreach(lc, child->targetlist)
+			targets = lappend(targets, lfirst_node(TargetEntry, lc)->expr);
+		add_targets(plan, targets);
+		foreach(lc, ((Append *) child)->appendplans)
+			lfirst(lc) = convert(lfirst(lc));
+	}
+	else
+		child = convert(child);
+	plan->scan.plan.lefttree = child;
 	plan->flags = path->flags;
-	foreach(lc, keys)
-		plan->custom_scan_tlist = lappend(plan->custom_scan_tlist,
-										  makeTargetEntry(copyObject(lfirst(lc)),
-														  list_length(plan->custom_scan_tlist) + 1, NULL, false));
-	foreach(lc, aggrefs)
-		plan->custom_scan_tlist = lappend(plan->custom_scan_tlist,
-										  makeTargetEntry(copyObject(lfirst(lc)),
-														  list_length(plan->custom_scan_tlist) + 1, NULL, false));
-	plan->custom_private = list_make2_int(list_length(keys), boolVal(lfourth(path->custom_private)));
+	plan->custom_private = list_make3_int(list_length(keys), list_length(aggrefs),
+										  boolVal(lfourth(path->custom_private)));
 	plan->methods = &cscan_aggregate_methods;
 	return &plan->scan.plan;
 }
@@ -309,7 +419,7 @@ number_of_groups(PlannerInfo *root, const GroupPathExtraData *extra, double rows
 
 /* Add paths that aggregate all of a path's rows. */
 static void
-add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, const GroupPathExtraData *extra, bool eligible)
+add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, const GroupPathExtraData *extra)
 {
 	CScanGrouping grouping;
 	List	   *having = (List *) extra->havingQual;
@@ -319,17 +429,17 @@ add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, con
 		return;
 	foreach(lc, input_rel->pathlist)
 	{
-		Path	   *child = lfirst(lc);
+		Path	   *child = find_child(root, lfirst(lc));
 
-		if (becomes_cscan(child, eligible))
-			add_path(grouped_rel, make_path(root, input_rel, grouped_rel, child, &grouping, having, AGGSPLIT_SIMPLE,
+		if (child)
+			add_path(grouped_rel, make_path(root, grouped_rel, child, &grouping, having, AGGSPLIT_SIMPLE,
 											number_of_groups(root, extra, child->rows)));
 	}
 }
 
 /* Add paths in which the processes of a parallel query aggregate what they read. */
 static void
-add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra, bool eligible)
+add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
 {
 	RelOptInfo *partial_rel;
 	CScanGrouping grouping;
@@ -344,13 +454,13 @@ add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, G
 		return;
 	foreach(lc, input_rel->partial_pathlist)
 	{
-		Path	   *child = lfirst(lc);
+		Path	   *child = find_child(root, lfirst(lc));
 		Path	   *path;
 		double		rows;
 
-		if (!becomes_cscan(child, eligible))
+		if (child == NULL)
 			continue;
-		path = make_path(root, input_rel, partial_rel, child, &grouping, NIL, AGGSPLIT_INITIAL_SERIAL,
+		path = make_path(root, partial_rel, child, &grouping, NIL, AGGSPLIT_INITIAL_SERIAL,
 						 number_of_groups(root, extra, child->rows));
 		rows = path->rows * path->parallel_workers;
 		path = (Path *) create_gather_path(root, partial_rel, path, partial_rel->reltarget, NULL, &rows);
@@ -362,25 +472,10 @@ add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, G
 	}
 }
 
-/* Is there a condition that is checked once, in a Result node above the scan? */
-static bool
-has_gate(const RelOptInfo *rel)
-{
-	ListCell   *lc;
-
-	foreach(lc, rel->baserestrictinfo)
-	{
-		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
-			return true;
-	}
-	return false;
-}
-
 static void
 create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
 {
 	const RangeTblEntry *rte;
-	bool		eligible;
 
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
@@ -388,12 +483,11 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 		root->parse->groupingSets != NIL || IS_DUMMY_REL(input_rel) || has_gate(input_rel))
 		return;
 	rte = root->simple_rte_array[input_rel->relid];
-	if (rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
+	if (!(rte->rtekind == RTE_RELATION || (rte->rtekind == RTE_SUBQUERY && rte->inh)) || rte->tablesample != NULL ||
 		(root->parse->groupClause != NIL && (!enable_hashagg || !grouping_is_hashable(root->parse->groupClause))))
 		return;
-	eligible = cscan_eligible_decide(root, input_rel, rte->relid);
-	add_whole(root, input_rel, output_rel, extra, eligible);
-	add_partial(root, input_rel, output_rel, extra, eligible);
+	add_whole(root, input_rel, output_rel, extra);
+	add_partial(root, input_rel, output_rel, extra);
 }
 
 void

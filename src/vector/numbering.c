@@ -79,7 +79,7 @@ grow(CScanNumbering *numbering)
 }
 
 static void
-add(CScanNumbering *numbering, const char *bytes, uint32_t length, uint32_t compared, uint32_t hash)
+add(CScanNumbering *numbering, const char *bytes, uint32_t length, uint32_t hash)
 {
 	CScanNumberedString *entry = &numbering->entries[numbering->n];
 
@@ -90,7 +90,6 @@ add(CScanNumbering *numbering, const char *bytes, uint32_t length, uint32_t comp
 	}
 	entry->hash = hash;
 	entry->length = length;
-	entry->compared = compared;
 	entry->offset = numbering->nbytes;
 	if (length > 0)
 		memcpy(numbering->bytes + numbering->nbytes, bytes, length);
@@ -99,9 +98,9 @@ add(CScanNumbering *numbering, const char *bytes, uint32_t length, uint32_t comp
 }
 
 int64_t
-cscan_numbering_number(CScanNumbering *numbering, const char *bytes, uint32_t length, uint32_t compared, bool may_add)
+cscan_numbering_number(CScanNumbering *numbering, const char *bytes, uint32_t length, bool may_add)
 {
-	uint32_t	hash = hash_bytes(bytes, compared);
+	uint32_t	hash = hash_bytes(bytes, length);
 	uint32_t	mask = 2 * numbering->room - 1;
 	uint32_t	bucket = hash & mask;
 
@@ -109,8 +108,8 @@ cscan_numbering_number(CScanNumbering *numbering, const char *bytes, uint32_t le
 	{
 		const CScanNumberedString *entry = &numbering->entries[numbering->buckets[bucket] - 1];
 
-		if (entry->hash == hash && entry->compared == compared &&
-			memcmp(numbering->bytes + entry->offset, bytes, compared) == 0)
+		if (entry->hash == hash && entry->length == length &&
+			memcmp(numbering->bytes + entry->offset, bytes, length) == 0)
 			return CSCAN_FIRST_NUMBER + numbering->buckets[bucket] - 1;
 	}
 	if (!may_add)
@@ -123,6 +122,6 @@ cscan_numbering_number(CScanNumbering *numbering, const char *bytes, uint32_t le
 			bucket = (bucket + 1) & mask;
 	}
 	numbering->buckets[bucket] = numbering->n + 1;
-	add(numbering, bytes, length, compared, hash);
+	add(numbering, bytes, length, hash);
 	return CSCAN_FIRST_NUMBER + numbering->n - 1;
 }

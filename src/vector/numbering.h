@@ -17,7 +17,6 @@ typedef struct CScanNumberedString
 {
 	uint32_t	hash;
 	uint32_t	length;
-	uint32_t	compared;		/* the first bytes of it, which are compared */
 	size_t		offset;
 } CScanNumberedString;
 
@@ -45,7 +44,7 @@ extern size_t cscan_numbering_size(const CScanNumbering *numbering);
 #define CSCAN_SHORT_STRING		7
 #define CSCAN_FIRST_NUMBER		((int64_t) (CSCAN_SHORT_STRING + 1) << 56)
 
-/* The number of a short string, all bytes of which are compared. */
+/* The number of a short string. */
 static inline int64_t
 cscan_numbering_short(const char *bytes, uint32_t length)
 {
@@ -57,31 +56,26 @@ cscan_numbering_short(const char *bytes, uint32_t length)
 }
 
 /*
- * Get the number of a string that is not short, or may differ from equal ones;
- * the first of those that agree in the bytes that
- * are compared is kept.  If none may be added, a string that is new gets a
- * negative number, which others may have, too.
+ * Get the number of a string that is not short.  If none may be added, a string that
+ * is new gets a negative number, which others may have, too.
  */
-extern int64_t cscan_numbering_number(CScanNumbering *numbering, const char *bytes, uint32_t length, uint32_t compared,
-									bool may_add);
+extern int64_t cscan_numbering_number(CScanNumbering *numbering, const char *bytes, uint32_t length, bool may_add);
 
 /* Get a string; a short one is copied to "room". */
 static inline const char *
-cscan_numbering_string(const CScanNumbering *numbering, int64_t number, char room[CSCAN_SHORT_STRING], uint32_t *length,
-					   uint32_t *compared)
+cscan_numbering_string(const CScanNumbering *numbering, int64_t number, char room[CSCAN_SHORT_STRING], uint32_t *length)
 {
 	const CScanNumberedString *entry;
 
 	if (number < CSCAN_FIRST_NUMBER)
 	{
-		*length = *compared = (uint32_t) (number >> 56);
+		*length = (uint32_t) (number >> 56);
 		for (uint32_t i = 0; i < *length; i++)
 			room[i] = (char) (number >> (8 * i));
 		return room;
 	}
 	entry = &numbering->entries[number - CSCAN_FIRST_NUMBER];
 	*length = entry->length;
-	*compared = entry->compared;
 	return numbering->bytes + entry->offset;
 }
 

@@ -41,8 +41,8 @@ cscan_program_add(CScanProgram *program, const CScanInstruction *instruction)
 	memset(reg, 0, sizeof(CScanRegister));
 	if (instruction->operation != CSCAN_COLUMN)
 	{
-		reg->values = program->memory.resize(program->memory.arg, NULL, CSCAN_BATCH * sizeof(int64_t));
-		reg->isnull = program->memory.resize(program->memory.arg, NULL, CSCAN_BATCH * sizeof(bool));
+		reg->values = program->batch_memory.resize(program->batch_memory.arg, NULL, CSCAN_BATCH * sizeof(int64_t));
+		reg->isnull = program->batch_memory.resize(program->batch_memory.arg, NULL, CSCAN_BATCH * sizeof(bool));
 	}
 	if (instruction->operation == CSCAN_CONSTANT)
 		cscan_program_set(program, program->n, instruction->constant, instruction->is_null);
@@ -63,6 +63,18 @@ cscan_program_set(CScanProgram *program, int constant, int64_t value, bool is_nu
 	reg->vector.isnull = is_null ? reg->isnull : NULL;
 	reg->vector.minimum = is_null ? INT64_MAX : value;
 	reg->vector.maximum = is_null ? INT64_MIN : value;
+}
+
+void
+cscan_program_restore(CScanProgram *program)
+{
+	for (int i = 0; i < program->n; i++)
+	{
+		const CScanInstruction *instruction = &program->instructions[i];
+
+		if (instruction->operation == CSCAN_CONSTANT)
+			cscan_program_set(program, i, instruction->constant, instruction->is_null);
+	}
 }
 
 void

@@ -70,7 +70,8 @@ typedef struct CScanProgram
 	/* Loads a column for the selected rows.  False if it cannot be had in this batch. */
 	bool		(*load) (void *arg, int column, const CScanSelection *selection, CScanVector *vector);
 	void	   *arg;
-	CScanMemory memory;
+	CScanMemory memory;			/* of the program */
+	CScanMemory batch_memory;	/* of its registers' values */
 
 	/* The batch */
 	uint32_t	nrows;
@@ -82,6 +83,9 @@ extern int	cscan_program_add(CScanProgram *program, const CScanInstruction *inst
 
 /* Give a constant another value, between two batches. */
 extern void cscan_program_set(CScanProgram *program, int constant, int64_t value, bool is_null);
+
+/* Give all constants their values again, which others may have overwritten. */
+extern void cscan_program_restore(CScanProgram *program);
 
 /* Begin with a batch of n rows, of which these are selected. */
 extern void cscan_program_begin(CScanProgram *program, uint32_t n, const CScanSelection *selection);

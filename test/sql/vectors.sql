@@ -161,6 +161,81 @@ SELECT same('SELECT sum(n), avg(id), avg(big), sum(big), count(f) FROM TABLE WHE
 SELECT sum(n), avg(n), sum(b) FROM wide;
 RESET max_parallel_workers_per_gather;
 
+-- Partitions, whose columns are in another order; children; UNION ALL.
+CREATE TABLE p (id int, grp int, c char(5), n numeric(10,2), v text, big bigint) PARTITION BY RANGE (id);
+CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (MINVALUE) TO (1000) WITH (fillfactor = 30);
+CREATE TABLE p2 (v text, gone int, n numeric(10,2), big bigint, c char(5), grp int, id int) WITH (fillfactor = 30);
+ALTER TABLE p2 DROP gone;
+ALTER TABLE p ATTACH PARTITION p2 FOR VALUES FROM (1000) TO (2000);
+CREATE TABLE p3 PARTITION OF p FOR VALUES FROM (2000) TO (MAXVALUE) PARTITION BY LIST (grp);
+CREATE TABLE p3_even PARTITION OF p3 FOR VALUES IN (0, 2, 4, 6, 8) WITH (fillfactor = 30);
+CREATE TABLE p3_odd PARTITION OF p3 DEFAULT WITH (fillfactor = 30);
+INSERT INTO p SELECT id, grp, c, n, v, big FROM t WHERE id IS NOT NULL;
+CREATE TABLE u (LIKE t) WITH (fillfactor = 30);
+ALTER TABLE u ALTER c TYPE char(3), ALTER n TYPE numeric(12,4);
+INSERT INTO u SELECT id, grp, n + 0.0001, d, c, v, f, big FROM t WHERE id < 900;
+VACUUM ANALYZE p, u;
+EXPLAIN (COSTS OFF) SELECT c, count(*), sum(n * 2) FROM p WHERE v LIKE '%3' AND grp > 2 GROUP BY c;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT grp + 1, max(big) FROM p WHERE id < 500 GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT src, sum(n) FROM (SELECT 'one' AS src, n FROM p1 UNION ALL SELECT 'two', n FROM u) x GROUP BY src;
+CREATE FUNCTION same_whole(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    got text;
+    wanted text;
+BEGIN
+    IF NOT has_vectors(query) THEN
+        RETURN 'no vectors';
+    END IF;
+    PERFORM set_config('cscan.vectors', 'off', true);
+    EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x' INTO wanted;
+    PERFORM set_config('cscan.vectors', 'on', true);
+    EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x' INTO got;
+    RETURN CASE WHEN got IS DISTINCT FROM wanted THEN format('%s, and not %s', got, wanted) ELSE left(got, 70) END;
+END $$;
+SELECT same_whole('SELECT c, count(*), sum(n * 2), avg(big), min(v), max(id) FROM p WHERE v LIKE ''%3'' AND grp > 2 GROUP BY c');
+SELECT same_whole('SELECT grp + 1, sum(id) FILTER (WHERE n > 12), length(string_agg(c, ''-'')) FROM p WHERE id % 50 = 3 GROUP BY 1 HAVING count(*) > 2');
+SELECT same_whole('SELECT count(*), sum(n) FROM p WHERE id < 0');
+SELECT same_whole('SELECT count(*), sum(n) FROM p WHERE id > 100 AND id < 1500');
+SELECT same_whole('SELECT src, c, count(*), sum(n), min(n), max(n), avg(n) FROM (SELECT ''one'' AS src, c, n FROM p1 UNION ALL SELECT ''two'', c, n FROM u UNION ALL SELECT v, c, n + 1 FROM p2) x GROUP BY src, c');
+SELECT same_whole('SELECT rtrim(c), count(*) FROM (SELECT c FROM p1 UNION ALL SELECT c FROM u) x GROUP BY c');
+SELECT same_whole('SELECT k, count(*) FROM (SELECT grp AS k FROM t UNION ALL SELECT id % 3 FROM r UNION ALL SELECT NULL FROM u) x GROUP BY k');
+-- What is volatile is computed once for each row, what is of the row itself is PostgreSQL's.
+SELECT has_vectors('SELECT sum(y) FROM (SELECT n + random()::numeric AS y FROM p1 UNION ALL SELECT n FROM u) x'),
+    has_vectors('SELECT tableoid, count(*) FROM p GROUP BY 1'),
+    has_vectors('SELECT count(y) FROM (SELECT p1 AS y FROM p1 UNION ALL SELECT p1 FROM p1) x'),
+    has_vectors('SELECT count(*) FROM (SELECT id FROM p1 UNION ALL SELECT x FROM generate_series(1, 3) x) y');
+-- Groups of all partitions are spilled together.
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SELECT spilled('SELECT id % 2500, v, count(*), sum(n) FROM p GROUP BY 1, 2');
+SELECT same_whole('SELECT count(*), sum(h), max(m) FROM (SELECT id % 2500, v, count(*) AS h, max(n) AS m FROM p GROUP BY 1, 2) x');
+SELECT same_whole('SELECT count(*), sum(h), max(m) FROM (SELECT k, c, count(*) AS h, sum(n) AS m FROM (SELECT id AS k, n, c FROM p UNION ALL SELECT id, n, c FROM u) y GROUP BY 1, 2) x');
+RESET work_mem;
+RESET hash_mem_multiplier;
+-- A group shows a value of its own, not an equal one that looks different.
+CREATE TABLE looks (id int, n numeric, c bpchar) WITH (fillfactor = 10);
+INSERT INTO looks VALUES (1, 1.0, 'a'), (2, 1.00, 'a '), (3, 1.000, 'a  '), (4, 123456789012.50, 'abcdefghi '), (5, 123456789012.5, 'abcdefghi'), (6, NULL, NULL);
+SELECT id, n, octet_length(c) AS c, count(*) FROM looks GROUP BY id, n, c ORDER BY id;
+SELECT has_vectors('SELECT n, c, count(*) FROM looks GROUP BY 1, 2'), count(*) FROM (SELECT n, c, count(*) FROM looks GROUP BY 1, 2) x;
+-- Pruning when the plan is executed, and rescans
+SET plan_cache_mode = force_generic_plan;
+PREPARE pruned(int) AS SELECT count(*), sum(n) FROM p WHERE id >= $1 AND id < $1 + 1200;
+EXPLAIN (COSTS OFF) EXECUTE pruned(900);
+EXECUTE pruned(900);
+EXECUTE pruned(4500);
+EXECUTE pruned(9000);
+DEALLOCATE pruned;
+RESET plan_cache_mode;
+SELECT x, y, z FROM generate_series(1, 2) x, LATERAL (SELECT grp y, count(*) z FROM p WHERE id % 5 = x AND grp < 4 GROUP BY grp OFFSET 0) s ORDER BY 1, 2;
+SELECT x, z FROM (VALUES (500), (1500), (9999)) v(x), LATERAL (SELECT count(*) z FROM p WHERE id = x OFFSET 0) s ORDER BY 1;
+SET max_parallel_workers_per_gather = 2;
+SELECT same_whole('SELECT c, count(*), sum(n * 2), avg(big), min(v), max(id) FROM p WHERE grp > 2 GROUP BY c');
+RESET max_parallel_workers_per_gather;
+-- With partitions each on its own
+SET enable_partitionwise_aggregate = on;
+SELECT same_whole('SELECT id, count(*), sum(n) FROM p WHERE grp = 3 AND id < 3000 GROUP BY id');
+RESET enable_partitionwise_aggregate;
+
 -- A rescan, and a cursor over groups
 SELECT x, y, z FROM generate_series(1, 2) x, LATERAL (SELECT grp y, count(*) z FROM t WHERE id % 5 = x AND grp < 4 GROUP BY grp OFFSET 0) s ORDER BY 1, 2;
 BEGIN;

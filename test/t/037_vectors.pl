@@ -1,5 +1,5 @@
 # The oracle of CScan Aggregate: what random queries say is what they say with cscan.vectors off, over the pages of a table, over column runs, and
-# over both, with little memory and with much, alone and with workers; errors included.
+# over both, over partitions and the arms of a UNION ALL, with little memory and with much, alone and with workers; errors included.
 #
 # CSCAN_VECTORS_ROUNDS says how many queries (150).  CSCAN_VECTORS_SEED repeats what is drawn.
 
@@ -62,6 +62,19 @@ sql($node, q(
 	CREATE INDEX ON mixed USING cscan_columns (i, s, b, n, m, u, d, t, z, f, o, c, v, w, big, added) WITH (row_group_blocks = 64);
 	UPDATE mixed SET i = i + 1 WHERE i < 2147483647 AND b BETWEEN 500 AND 900;
 	DELETE FROM mixed WHERE b BETWEEN 2000 AND 2100;
+	CREATE TABLE parts (LIKE pages) PARTITION BY RANGE (b);
+	CREATE TABLE parts1 PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (1000);
+	CREATE TABLE parts2 (w varchar(20), c char(3), gone int, n numeric(12,2), big bigint, d date, u numeric, s smallint, b bigint, m numeric(18,4), o boolean,
+		v text, z timestamptz, added int, f float8, t timestamp, i int);
+	ALTER TABLE parts2 DROP gone;
+	ALTER TABLE parts ATTACH PARTITION parts2 FOR VALUES FROM (1000) TO (2200);
+	CREATE TABLE parts_rest PARTITION OF parts DEFAULT;
+	INSERT INTO parts TABLE pages;
+	VACUUM ANALYZE parts;
+	CREATE INDEX ON parts2 USING cscan_columns (i, s, b, n, m, u, d, t, z, f, o, c, v, w, big, added) WITH (row_group_blocks = 64);
+	CREATE INDEX ON parts1 (b);
+	CREATE VIEW arms AS SELECT i, s, b, n, m, u, d, t, z, f, o, c, v, w, big, added FROM pages UNION ALL
+		SELECT added, (s / 2)::smallint, b, n + 1, m, n, d, t, z, f, b > 500, c, v, 'arm', big, i FROM runs;
 	));
 
 # What an answer is: the rows, in an order, or that there was an error.
@@ -172,10 +185,10 @@ sub query
 my ($differ, $aggregated, $errors, $asked) = (0, 0, 0, 0);
 foreach my $round (1 .. $rounds)
 {
-	my $table = one(qw(pages runs mixed));
+	my $table = one(qw(pages runs mixed parts parts arms));
 	my $query = query($table);
 	my $settings = join('; ', 'SET cscan.columns = ' . one('on', 'on', 'off'), 'SET work_mem = ' . one(q('64kB'), q('4MB')), 'SET hash_mem_multiplier = 1',
-		'SET enable_seqscan = ' . one('on', ($table eq 'pages' ? 'on' : 'off')), 'SET max_parallel_workers_per_gather = ' . one(0, 0, 2), 'SET cscan.policy = ' . one(qw(relevance normal)));
+		'SET enable_seqscan = ' . one('on', ($table =~ /pages|parts|arms/ ? 'on' : 'off')), 'SET max_parallel_workers_per_gather = ' . one(0, 0, 2), 'SET cscan.policy = ' . one(qw(relevance normal)));
 	$query =~ s/'/''/g;
 	$aggregated += sql($node, "$settings; SELECT has_aggregate('$query')");
 	my $got = sql($node, "$settings; SELECT answer('$query'); SET cscan.vectors = off; SELECT answer('$query')");

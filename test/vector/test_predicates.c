@@ -161,7 +161,7 @@ test_predicates(void)
 {
 	Random		random = beginning();
 	Batch	   *batch = zeroed(1, sizeof(Batch));
-	CScanProgram program = {.load = batch_load, .arg = batch, .memory = memory};
+	CScanProgram program = {.load = batch_load, .arg = batch, .memory = memory, .batch_memory = memory};
 	CScanAnswers answers = {ask, batch};
 	bool		right = true;
 	uint64_t	failed = 0;

@@ -124,7 +124,7 @@ test_small(void)
 
 	for (uint64_t r = 0; r < rounds() / 4; r++)
 	{
-		CScanProgram program = {.load = batch_load, .arg = batch, .memory = memory};
+		CScanProgram program = {.load = batch_load, .arg = batch, .memory = memory, .batch_memory = memory};
 		CScanInstruction a = {.operation = CSCAN_COLUMN, .left = 0};
 		CScanInstruction b = {.operation = CSCAN_COLUMN, .left = 1};
 		CScanInstruction both = {.operation = (CScanOperation) (CSCAN_ADD + random_below(&random, 3)),
@@ -161,7 +161,7 @@ test_program(void)
 
 	for (uint64_t p = 0; p < rounds() / 20; p++)
 	{
-		CScanProgram program = {.load = batch_load, .arg = batch, .memory = memory};
+		CScanProgram program = {.load = batch_load, .arg = batch, .memory = memory, .batch_memory = memory};
 
 		while (program.n < MOST)
 			random_instruction(&program, &random);

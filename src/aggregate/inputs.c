@@ -1,0 +1,183 @@
+/*-------------------------------------------------------------------------
+ *
+ * inputs.c
+ *		The scans that a CScan Aggregate reads.
+ *
+ * That is one, or the children of an Append.  The node asks the Append for the
+ * next child, as the Append itself does, and reads the child's batches.  So what
+ * has been pruned is not read, and a family's members take turns (exec/family.c).
+ *
+ * Each child has columns of its own.  So each has an input, with the node's
+ * expressions in the child's columns.
+ *
+ * Invariant: at most one input is in use.  Only that one's values are in the blocks
+ * that all share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+
+#include "aggregate/aggregate.h"
+#include "utils/memutils.h"
+
+typedef struct CScanTranslation
+{
+	List	   *targets;		/* what the Append returns */
+	List	   *of_child;		/* the child's target list */
+} CScanTranslation;
+
+static AppendState *
+append_of(const CScanAggregateState *node)
+{
+	PlanState  *outer = outerPlanState(&node->css);
+
+	return IsA(outer, AppendState) ? (AppendState *) outer : NULL;
+}
+
+/* A mutator: put what a child returns in the place of what the Append does. */
+static Node *
+translate(Node *expr, void *context)
+{
+	const CScanTranslation *translation = context;
+	ListCell   *lc;
+	ListCell   *lcc;
+
+	if (expr == NULL)
+		return NULL;
+	if (!IsA(expr, List))
+	{
+		forboth(lc, translation->targets, lcc, translation->of_child)
+		{
+			if (equal(lfirst(lc), expr))
+				return copyObject((Node *) lfirst_node(TargetEntry, lcc)->expr);
+		}
+	}
+	if (IsA(expr, Var))
+		elog(ERROR, "a column of a CScan Aggregate is not in its input");
+	return expression_tree_mutator(expr, translate, context);
+}
+
+static List *
+translate_list(const CScanAggregateState *node, const PlanState *child, List *exprs)
+{
+	CScanTranslation translation = {node->targets, child->plan->targetlist};
+
+	return node->targets == NIL ? exprs : (List *) translate((Node *) exprs, &translation);
+}
+
+static CScanInput *
+create(CScanAggregateState *node, PlanState *child)
+{
+	MemoryContext old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
+	CScanInput *input;
+
+	if (!cscan_is_scan_state(child))
+		elog(ERROR, "a CScan Aggregate has a child that is no CScan");
+	input = cscan_input_create((CScanState *) child, &node->common,
+							   translate_list(node, child, node->keys),
+							   translate_list(node, child, node->arguments),
+							   translate_list(node, child, node->filters));
+	MemoryContextSwitchTo(old);
+	return input;
+}
+
+void
+cscan_inputs_enter(CScanAggregateState *node, int number)
+{
+	AppendState *append = append_of(node);
+
+	if (node->input != NULL && node->current == number)
+		return;
+	if (node->inputs[number] == NULL)
+		node->inputs[number] = create(node, append ? append->appendplans[number] : outerPlanState(&node->css));
+	else
+		cscan_input_enter(node->inputs[number]);
+	node->input = node->inputs[number];
+	node->current = number;
+}
+
+void
+cscan_inputs_init(CScanAggregateState *node)
+{
+	EState	   *estate = node->css.ss.ps.state;
+	AppendState *append = append_of(node);
+	ListCell   *lc;
+	int			k = 0;
+
+	node->common.rooms = cscan_rooms_create(estate->es_query_cxt);
+	node->common.batch_context = AllocSetContextCreate(estate->es_query_cxt, "CScan batch", ALLOCSET_DEFAULT_SIZES);
+	node->common.key_kinds = palloc((node->nkeys + 1) * sizeof(CScanKeyKind));
+	foreach(lc, node->keys)
+	{
+		if (!cscan_key_kind(lfirst(lc), &node->common.key_kinds[k]))
+			elog(ERROR, "a key of type %u is not supported", exprType(lfirst(lc)));
+		node->shows |= cscan_equal_may_differ(node->common.key_kinds[k++]);
+	}
+	node->ninputs = append ? append->as_nplans : 1;
+	node->inputs = palloc0((node->ninputs + 1) * sizeof(CScanInput *));
+	if (node->ninputs > 0)
+		cscan_inputs_enter(node, 0);
+}
+
+void
+cscan_inputs_begin(CScanAggregateState *node)
+{
+	for (int i = 0; i < node->ninputs; i++)
+	{
+		if (node->inputs[i])
+			cscan_input_begin(node->inputs[i]);
+	}
+}
+
+void
+cscan_inputs_forget_strings(CScanAggregateState *node)
+{
+	for (int i = 0; i < node->ninputs; i++)
+	{
+		if (node->inputs[i])
+			cscan_input_forget_strings(node->inputs[i]);
+	}
+}
+
+/* The Append's next batch; see ExecAppend(). */
+static bool
+next_of_append(CScanAggregateState *node, AppendState *append)
+{
+	if (!append->as_begun)
+	{
+		if (append->as_nplans == 0 || !append->choose_next_subplan(append))
+			return false;
+		append->as_begun = true;
+	}
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		cscan_inputs_enter(node, append->as_whichplan);
+		if (cscan_input_next(node->input))
+			return true;
+		if (!append->choose_next_subplan(append))
+			return false;
+	}
+}
+
+bool
+cscan_inputs_next(CScanAggregateState *node)
+{
+	AppendState *append = append_of(node);
+	bool		any;
+
+	if (append == NULL)
+		return cscan_input_next(node->input);
+	if (append->ps.chgParam != NULL)
+		ExecReScan(&append->ps);
+	if (append->ps.instrument)
+		InstrStartNode(append->ps.instrument);
+	any = next_of_append(node, append);
+	if (append->ps.instrument)
+		InstrStopNode(append->ps.instrument, any ? node->input->selection.n : 0);
+	return any;
+}
