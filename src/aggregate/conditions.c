@@ -417,28 +417,46 @@ is_harmless(const OpExpr *op)
 	}
 }
 
+static bool
+is_not_leakproof(Oid function, void *context)
+{
+	(void) context;
+	return !get_func_leakproof(function);
+}
+
 /*
- * May an expression raise an error, whatever a row is?  PostgreSQL's functions are
- * leakproof if they may not.  Few more are known.
+ * A walker: may an expression raise an error?  Leakproof functions do not, and few
+ * others are known.  A subquery's value may have to be computed first.
  */
 static bool
-may_fail(Expr *expr)
+may_fail(Node *node, void *context)
 {
-	List	   *args = NIL;
-	ListCell   *lc;
-
-	if (!contain_leaked_vars((Node *) expr))
+	if (node == NULL)
 		return false;
-	if (IsA(expr, OpExpr) && is_harmless((OpExpr *) expr))
-		args = ((OpExpr *) expr)->args;
-	else if (IsA(expr, BoolExpr))
-		args = ((BoolExpr *) expr)->args;
-	foreach(lc, args)
+	switch (nodeTag(node))
 	{
-		if (may_fail(lfirst(lc)))
+		case T_OpExpr:
+			if (is_harmless((OpExpr *) node))
+				return expression_tree_walker(node, may_fail, context);
+			break;
+		case T_Param:
+			return ((Param *) node)->paramkind != PARAM_EXTERN;
+		case T_List:
+		case T_Var:
+		case T_Const:
+		case T_FuncExpr:
+		case T_ScalarArrayOpExpr:
+		case T_ArrayExpr:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_RelabelType:
+			break;
+		default:
 			return true;
 	}
-	return args == NIL;
+	return check_functions_in_node(node, is_not_leakproof, context) ||
+		expression_tree_walker(node, may_fail, context);
 }
 
 /* Leave a part of a condition to PostgreSQL. */
@@ -453,7 +471,7 @@ make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate
 	question->column = question->row.ncolumns == 1 && bms_membership(needed) == BMS_SINGLETON ?
 		question->row.columns[0] : -1;
 	clause->asks = true;
-	clause->may_fail |= may_fail(expr);
+	clause->may_fail |= may_fail((Node *) expr, NULL);
 	clause->vectorized |= question->column >= 0 && input->scan->kind == CSCAN_COLUMNS;
 	p->kind = CSCAN_ASK;
 	p->question = list_length(input->questions);

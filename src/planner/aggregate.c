@@ -199,23 +199,11 @@ becomes_cscan(PlannerInfo *root, Path *path)
 		return false;
 	if (cscan_is_column_path(path))
 		return true;
-	if (!cscan_eligible_decide(root, path->parent, rte->relid))
+	if (path->pathtype != T_SeqScan &&
+		!(IsA(path, BitmapHeapPath) && IsA(((BitmapHeapPath *) path)->bitmapqual, BitmapAndPath) &&
+		  list_length(((BitmapAndPath *) ((BitmapHeapPath *) path)->bitmapqual)->bitmapquals) == 1))
 		return false;
-	if (path->pathtype == T_SeqScan)
-		return true;
-	return IsA(path, BitmapHeapPath) && IsA(((BitmapHeapPath *) path)->bitmapqual, BitmapAndPath) &&
-		list_length(((BitmapAndPath *) ((BitmapHeapPath *) path)->bitmapqual)->bitmapquals) == 1;
-}
-
-/* A walker: may this not be computed once, or never, for a row? */
-static bool
-is_particular(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, PlaceHolderVar) || IsA(node, SubLink) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
-		return true;
-	return expression_tree_walker(node, is_particular, context);
+	return cscan_eligible_decide(root, path->parent, rte->relid);
 }
 
 /*
@@ -235,7 +223,7 @@ becomes_append(PlannerInfo *root, Path *path)
 		Path	   *child = lfirst(lc);
 		Node	   *target = (Node *) child->pathtarget->exprs;
 
-		if (!becomes_cscan(root, child) || needs_row(target, child->parent->relid) || is_particular(target, NULL) ||
+		if (!becomes_cscan(root, child) || !is_supported_argument(target, child->parent->relid) ||
 			contain_volatile_functions(target) || expression_returns_set(target))
 			return false;
 	}
@@ -475,15 +463,10 @@ add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, G
 static void
 create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
 {
-	const RangeTblEntry *rte;
-
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	if (stage != UPPERREL_GROUP_AGG || !cscan_vectors_enabled || !cscan_planning.active || !IS_SIMPLE_REL(input_rel) ||
-		root->parse->groupingSets != NIL || IS_DUMMY_REL(input_rel) || has_gate(input_rel))
-		return;
-	rte = root->simple_rte_array[input_rel->relid];
-	if (!(rte->rtekind == RTE_RELATION || (rte->rtekind == RTE_SUBQUERY && rte->inh)) || rte->tablesample != NULL ||
+		root->parse->groupingSets != NIL || IS_DUMMY_REL(input_rel) ||
 		(root->parse->groupClause != NIL && (!enable_hashagg || !grouping_is_hashable(root->parse->groupClause))))
 		return;
 	add_whole(root, input_rel, output_rel, extra);

@@ -85,6 +85,12 @@ SELECT same('SELECT id / 1000, max(big / 3), sum(id * 2) FROM TABLE GROUP BY 1')
 SELECT count(*) FROM t WHERE id + 2147483000 > 0 AND (big < 0 OR n < 0);
 SELECT count(*) FROM t WHERE length(v) / (id - 1) >= 0 AND (big < 0 OR n < 0 OR id < 0 OR grp < 0);
 SELECT count(*) FROM t WHERE v LIKE '%3' AND big < 0;
+SET plan_cache_mode = force_generic_plan;
+PREPARE fails(int) AS SELECT count(*) FROM t WHERE v < (1 / $1)::text AND (big < 0 OR n < 0 OR id < 0 OR grp < 0 OR big < -1 OR id < -1);
+EXECUTE fails(1);
+EXECUTE fails(0);
+DEALLOCATE fails;
+RESET plan_cache_mode;
 
 -- Parameters, also those that no vector can have
 PREPARE p(numeric, timestamp) AS SELECT count(*), sum(id) FROM t WHERE n < $1 AND d >= $2;
