@@ -396,7 +396,7 @@ go_through(Relation heap, Relation index, CScanFill *fill, bool only_look)
 	bool		progress = !only_look && !fill->in_vacuum;
 	bool		found = false;
 
-	fill->next = 0;
+	fill->next = CSCAN_FILL_ENDED;
 	begin_filling(&f, heap, index, fill);
 	ngroups = count_groups(&f, nblocks);
 	/* The parameters are those of CREATE INDEX; VACUUM has others. */
@@ -418,7 +418,7 @@ go_through(Relation heap, Relation index, CScanFill *fill, bool only_look)
 		}
 
 		/* After an error, the caller may go on behind this group. */
-		fill->next = group + 1 < ngroups ? group + 1 : 0;
+		fill->next = group + 1 < ngroups ? group + 1 : CSCAN_FILL_ENDED;
 		wanted = must_build(&f, group, nblocks, &old);
 		found |= wanted;
 		if (wanted && (only_look || !build_group(&f, group, &old)))
@@ -426,7 +426,7 @@ go_through(Relation heap, Relation index, CScanFill *fill, bool only_look)
 			fill->next = group;
 			break;
 		}
-		fill->next = 0;
+		fill->next = CSCAN_FILL_ENDED;
 		cscan_store_free_group(&old);
 		if (progress)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,

@@ -550,6 +550,9 @@ extern void cscan_heap_release(CScanHeap *h, Buffer buffer);
 /* The phase of CREATE INDEX that fills; 1 is PostgreSQL's own. */
 #define CSCAN_PHASE_FILLING	2
 
+/* No group is left. */
+#define CSCAN_FILL_ENDED	PG_UINT32_MAX
+
 typedef struct CScanFill
 {
 	bool		in_vacuum;		/* no detoasting, and no group that gains
@@ -565,7 +568,7 @@ typedef struct CScanFill
 	bool		(*give_up) (const struct CScanFill *fill);	/* asked while one is
 															 * built; or NULL */
 	uint32		next;			/* result, also after an error: the group to go
-								 * on with; 0: there is none */
+								 * on with, or CSCAN_FILL_ENDED */
 	uint32		groups;			/* result: groups that were built */
 	uint64		rows;			/* result: rows in them */
 } CScanFill;

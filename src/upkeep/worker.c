@@ -54,7 +54,7 @@ typedef struct CScanFoundIndex
 /* What came of a step. */
 typedef enum CScanStepResult
 {
-	CSCAN_STEP_OK,				/* go on with step.fill.next, unless that is 0 */
+	CSCAN_STEP_OK,				/* go on with step.fill.next, if there is one */
 	CSCAN_STEP_FAILED,			/* likewise */
 	CSCAN_STEP_UNCHANGED,		/* there was no need to look */
 	CSCAN_STEP_LOCKED			/* somebody else has it locked */
@@ -345,6 +345,7 @@ go_on(CScanUpkept *u)
 	memset(&step, 0, sizeof(step));
 	step.fill.sparing = true;
 	step.fill.from = begins ? 0 : u->group;
+	step.fill.next = CSCAN_FILL_ENDED;
 	step.fill.stop = is_enough;
 	step.until = now + CSCAN_VISIT_LOCKED;
 	step.only_if_changed = u->done && !u->failed && now < u->began + CSCAN_PASS_AGAIN;
@@ -360,10 +361,11 @@ go_on(CScanUpkept *u)
 		u->began = now;
 	}
 	u->failed |= result == CSCAN_STEP_FAILED;
-	u->group = step.fill.next;
-	if (u->group == 0)
+	if (step.fill.next == CSCAN_FILL_ENDED)
 		end_pass(u);
-	return u->group != 0;
+	else
+		u->group = step.fill.next;
+	return !u->done;
 }
 
 /* Keep an index up to date, as far as its part of the visit allows. */

@@ -136,6 +136,23 @@ is(sql($node, 'SELECT count(*) FROM pg_locks WHERE NOT granted'), '0', 'and nobo
 $locker->query('COMMIT');
 gets_covered('t', 'the locked one comes later');
 
+# Who waits for the table's lock gets it from a worker in the middle of the first group.  The pass is not at its end then.
+set_naptime(0);
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), 'nobody visits now');
+sql($node, 'UPDATE t SET i = i + 1');
+make_visible('t');
+my $waits = -s $node->logfile;
+set_conf($node, 'cscan.debug_fault' => q('store-block wait 1'), 'cscan.columns_naptime' => q('1s'));
+ok($node->wait_for_log(qr/waits at "store-block".*row groups? of index "t_columns"/s, $waits), 'the worker is in the first group');
+$locker->send('BEGIN; LOCK TABLE t IN SHARE MODE');
+ok(poll($node, 'SELECT count(*) FROM pg_locks WHERE NOT granted', '1'), 'somebody waits for the lock');
+sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+$node->reload;
+$locker->result;
+is(covered('t'), '0', 'and gets it before the group is built');
+$locker->query('COMMIT');
+gets_covered('t', 'that table comes later, too');
+
 ### Those first that are scanned most
 
 set_naptime(0);
