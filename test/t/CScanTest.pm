@@ -26,6 +26,9 @@ die 'src/policy/policies.h lists no policy' unless @policies;
 our $limit = 60;
 our $file_limit = 480;
 
+# So long (s) one answer may take where it is asked for again and again.
+our $ask_limit = 10;
+
 # What is still there so long after its query has leaked (nothing_left).
 our $soon = 10;
 
@@ -137,27 +140,26 @@ sub poll
 	return 0;
 }
 
-# The same, for so many seconds; undef, or else the last answer.  A psql that finds
-# no server may be gone before it has read its statement; that is an answer like
-# any other.
+# The same, for so many seconds; undef, or else the last answer.  One psql asks all the time, as each costs more than what it asks; another
+# one comes if there was no server, or if the statement failed.
 sub last_answer
 {
 	my ($node, $sql, $expected, $seconds, $db) = @_;
 	my $until = time + $seconds;
-	my $got = '';
+	my $psql;
 
 	for (;;)
 	{
-		my ($err, $timed_out) = ('', 0);
-		$got = '';
-		eval
+		my $got;
+		eval { $psql ||= session($node, name => 'poll', db => $db, stop => 1); $got = $psql->query($sql, $ask_limit); };
+		die $@ if $@ =~ /^the test file took/;
+		undef $psql if !defined $got || $psql->{gone};
+		$got = '' unless defined $got;
+		if ($got eq $expected || time > $until)
 		{
-			$node->psql($db || 'postgres', $sql, stdout => \$got, stderr => \$err,
-				timeout => 10, timed_out => \$timed_out);
-			1;
-		} or $@ =~ /Broken pipe/ or die $@;
-		return undef if $got eq $expected;
-		return $got if time > $until;
+			$psql->quit if $psql;
+			return $got eq $expected ? undef : $got;
+		}
 		usleep(20_000);
 	}
 }
@@ -360,7 +362,7 @@ sub CScanTest::session
 	}, 'CScanTest::Session';
 	my $db = $how{db} || 'postgres';
 	my @command = ($node->installed_command('psql'), $how{aligned} ? '-X' : '-XAtq', '-d', $node->connstr($db),
-		'-v', 'ON_ERROR_STOP=0', '-f', '-');
+		'-v', 'ON_ERROR_STOP=' . ($how{stop} || 0), '-f', '-');
 
 	local $ENV{PGOPTIONS} = $how{options} if $how{options};
 	$self->{run} = IPC::Run::start(\@command, '<', \$self->{in}, '>', \$self->{out},
