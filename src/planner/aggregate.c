@@ -31,7 +31,9 @@
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
 #include "utils/selfuncs.h"
 
 #include "aggregate/aggregate.h"
@@ -47,6 +49,8 @@
 #define VECTORS_SHARE	0.1
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
+
+List	  **cscan_unsupported;
 
 static Plan *plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist,
 							List *clauses, List *custom_plans);
@@ -158,6 +162,40 @@ find_grouping(PlannerInfo *root, RelOptInfo *input_rel, const PathTarget *target
 	}
 	return list_length(grouping->keys) <= CSCAN_MAX_KEYS &&
 		!look_at((Node *) target->exprs, grouping) && !look_at((Node *) having, grouping);
+}
+
+/* Placeholders cannot be written as text. */
+static Node *
+without_placeholders(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, PlaceHolderVar))
+		return without_placeholders((Node *) ((PlaceHolderVar *) node)->phexpr, context);
+	return expression_tree_mutator(node, without_placeholders, context);
+}
+
+static const char *
+as_text(const RelOptInfo *rel, Oid relid, Node *node)
+{
+	node = without_placeholders(node, NULL);
+	ChangeVarNodes(node, rel->relid, 1, 0);
+	return deparse_expression(node, deparse_context_for(get_rel_name(relid), relid), false, false);
+}
+
+/* Say what keeps a table's rows from being aggregated on vectors, where somebody wants to know. */
+static void
+note_unsupported(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what)
+{
+	RangeTblEntry *rte = root->simple_rte_array[rel->relid];
+	CScanUnsupported *unsupported;
+
+	if (cscan_unsupported == NULL || rte->rtekind != RTE_RELATION)
+		return;
+	unsupported = palloc(sizeof(CScanUnsupported));
+	unsupported->relid = rte->relid;
+	unsupported->what = expr ? as_text(rel, rte->relid, expr) : what;
+	*cscan_unsupported = lappend(*cscan_unsupported, unsupported);
 }
 
 /* ------------------------------------------------------------------
@@ -414,7 +452,10 @@ add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, con
 	ListCell   *lc;
 
 	if (!find_grouping(root, input_rel, grouped_rel->reltarget, extra, having, &grouping))
+	{
+		note_unsupported(root, input_rel, grouping.unsupported, psprintf("GROUP BY of more than %d keys", CSCAN_MAX_KEYS));
 		return;
+	}
 	foreach(lc, input_rel->pathlist)
 	{
 		Path	   *child = find_child(root, lfirst(lc));
@@ -466,8 +507,14 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	if (stage != UPPERREL_GROUP_AGG || !cscan_vectors_enabled || !cscan_planning.active || !IS_SIMPLE_REL(input_rel) ||
-		root->parse->groupingSets != NIL || IS_DUMMY_REL(input_rel) ||
-		(root->parse->groupClause != NIL && (!enable_hashagg || !grouping_is_hashable(root->parse->groupClause))))
+		IS_DUMMY_REL(input_rel))
+		return;
+	if (root->parse->groupingSets != NIL)
+	{
+		note_unsupported(root, input_rel, NULL, "GROUP BY with grouping sets");
+		return;
+	}
+	if ((root->parse->groupClause != NIL && (!enable_hashagg || !grouping_is_hashable(root->parse->groupClause))))
 		return;
 	add_whole(root, input_rel, output_rel, extra);
 	add_partial(root, input_rel, output_rel, extra);

@@ -50,6 +50,19 @@ extern CScanPlanning cscan_planning;
 /* aggregate.c */
 extern void cscan_aggregate_paths_init(void);
 
+/*
+ * What keeps the rows of a table from being aggregated on vectors: an expression,
+ * or a part of the query.  While cscan_unsupported is set, planning adds to that
+ * list.  A table whose scan is a part of a join has none.
+ */
+typedef struct CScanUnsupported
+{
+	Oid			relid;
+	const char *what;
+} CScanUnsupported;
+
+extern List **cscan_unsupported;
+
 /* paths.c */
 extern void cscan_paths_init(void);
 

@@ -3,7 +3,8 @@
  * why_not.c
  *		cscan_why_not(query) plans a query without executing it.  For each
  *		scanned table it tells whether a CScan reads it, why not, and in which
- *		family.  Without a query it tells whether there can be CScans at all.
+ *		family; of a CScan, why its rows are not aggregated on vectors.  Without
+ *		a query it tells whether there can be CScans at all.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,6 +28,7 @@ PG_FUNCTION_INFO_V1(cscan_why_not_at_all);
 typedef struct CScanVisit
 {
 	CScanFamilies families;
+	List	   *unsupported;	/* CScanUnsupported, of all tables */
 	ReturnSetInfo *rsinfo;
 } CScanVisit;
 
@@ -63,6 +65,43 @@ reason_for(CScanFamilies *families, const Plan *plan)
 	}
 }
 
+/* A CScan's rows could be aggregated on vectors. */
+static const char *
+reason_for_rows(const CScanVisit *v, Oid relid, Oid family)
+{
+	ListCell   *lc;
+
+	foreach(lc, v->unsupported)
+	{
+		const CScanUnsupported *unsupported = lfirst(lc);
+
+		if (unsupported->relid == relid || unsupported->relid == family)
+			return psprintf("it is a CScan, but its rows are aggregated one by one: %s does not run on vectors",
+							unsupported->what);
+	}
+	return NULL;
+}
+
+/* Plan a query; gets what keeps rows from being aggregated on vectors, too. */
+static PlannedStmt *
+plan_query(Query *query, const char *string, List **unsupported)
+{
+	PlannedStmt *volatile stmt = NULL;
+
+	*unsupported = NIL;
+	cscan_unsupported = unsupported;
+	PG_TRY();
+	{
+		stmt = cscan_plan_query(query, string);
+	}
+	PG_FINALLY();
+	{
+		cscan_unsupported = NULL;
+	}
+	PG_END_TRY();
+	return stmt;
+}
+
 static void
 visit(Plan *plan, void *arg)
 {
@@ -94,7 +133,9 @@ visit(Plan *plan, void *arg)
 	rte = rt_fetch(scanrelid, v->families.stmt->rtable);
 	if (rte->rtekind != RTE_RELATION)
 		return;
-	if (!is_cscan)
+	if (is_cscan)
+		reason = reason_for_rows(v, rte->relid, cscan_planner_family(plan));
+	else
 		reason = reason_for(&v->families, plan);
 
 	values[0] = ObjectIdGetDatum(rte->relid);
@@ -163,7 +204,7 @@ cscan_why_not(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("cscan_why_not cannot plan a utility statement"),
 					 errhint("Pass the SELECT, INSERT, UPDATE, DELETE or MERGE itself, without EXPLAIN, CREATE or DECLARE.")));
-		v.families = (CScanFamilies) {.stmt = cscan_plan_query(query, string)};
+		v.families = (CScanFamilies) {.stmt = plan_query(query, string, &v.unsupported)};
 		cscan_check_permissions(v.families.stmt);
 		cscan_planner_visit(v.families.stmt, visit, &v);
 	}
