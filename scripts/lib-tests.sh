@@ -140,14 +140,18 @@ tap_logs() {
     done
 }
 
-# prove_file SUITE FILE [prove's options]: one file of tests that use PostgreSQL::Test.
+# prove_file SUITE FILE [prove's options]: one file of tests that use PostgreSQL::Test, which from 17 on copies a new cluster.
 prove_file() {
-    local suite=$1 file=$2 dir=$TMP/tap
+    local suite=$1 file=$2 dir=$TMP/tap template=$TMP/template
     shift 2
+    if [[ ! -d $template ]]; then
+        timeout -k 10 "$LIMIT" "$BINDIR/initdb" -D "$template" -A trust -N --lc-messages=C >"$TMP/initdb.log" 2>&1 ||
+            show initdb "$TMP/initdb.log"
+    fi
     rm -rf "$dir"
     mkdir -p "$dir/tmp_check/log"
     proven "$suite" "$file" env -u PGHOST -u PGUSER -u PGDATABASE \
-        TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" TESTLOGDIR="$dir/tmp_check/log" \
+        INITDB_TEMPLATE="$template" TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" TESTLOGDIR="$dir/tmp_check/log" \
         PG_REGRESS="$PGXSDIR/src/test/regress/pg_regress" top_builddir="$PGXSDIR" "${TAP_ENV[@]}" \
         prove -v -I "$PGXSDIR/src/test/perl" "$@"
     rm -rf "$dir"

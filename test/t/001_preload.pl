@@ -87,6 +87,7 @@ sub policy_of
 {
 	my ($options, $user, $db) = @_;
 	local $ENV{PGOPTIONS} = $options if $options;
+	fresh($node);
 	my $shown = sql($node, ($user ? "SET SESSION AUTHORIZATION $user; RESET SESSION AUTHORIZATION;" : '')
 		. 'SHOW cscan.policy; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM t', $db);
 	my ($used) = $shown =~ /CScan Policy: (\w+)/;

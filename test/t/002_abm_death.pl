@@ -77,7 +77,7 @@ ok(poll($node, 'SELECT is_cscan, reason FROM cscan_why_not()',
 	'f|the Active Buffer Manager is not running: scans read for themselves'), 'cscan_why_not says that there is no ABM');
 is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'the result is right');
 sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
-$node->reload;
+reload($node);
 ok(poll($node, 'SELECT is_cscan, reason FROM cscan_why_not()', 't|'), 'and then that there is one again');
 
 lockable($node, 'after that', 't');
@@ -121,7 +121,7 @@ $abm = wait_for_abm($node, $abm);
 ok(poll($node, "DO 'BEGIN PERFORM cscan_stat_reset(); PERFORM count(x) FROM t x; END'; SELECT sum(scans) = 0 FROM cscan_stat"),
 	'a new ABM has read the configuration again: it has no room for chunks');
 sql($node, 'ALTER SYSTEM RESET cscan.buffer_share');
-$node->reload;
+reload($node);
 serves('after a reload');
 
 # And it does not keep files open that have gone, which nothing_left() would see.

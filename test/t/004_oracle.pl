@@ -611,7 +611,7 @@ my %wished = (
 	'in-pruned' => [ $wishes{cheap}, 'children' ],
 	'in-parallel-append' => [ $wishes{parallel} . ' SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = off; SET LOCAL cscan.page_cost = 0;', 'children' ]);
 sql($node, 'ALTER SYSTEM RESET cscan.buffer_share');
-$node->reload;
+reload($node);
 poll($node, 'SHOW cscan.buffer_share', '0.25');
 wait_for_abm($node);
 

@@ -412,7 +412,7 @@ sql($node, 'DROP DATABASE model');
 	$in->result;
 	like($in->err, qr/terminating connection/, 'it did not wait for the scan to end');
 	sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
-	$node->reload;
+	reload($node);
 	$in->quit;
 }
 sql($node, 'CREATE DATABASE gone');

@@ -214,7 +214,7 @@ foreach my $leader ('on', 'off')
 
 	# With so small a share plans have CScans, of which none is registered once the ABM has heard of it.
 	sql($node, 'ALTER SYSTEM SET cscan.buffer_share = 0.0001');
-	$node->reload;
+	reload($node);
 	ok(poll($node, 'SELECT reason FROM cscan_why_not()', 'cscan.buffer_share leaves no room for a page'),
 		"$s->{name}: the pool is gone");
 	my $waits = stat_sum($node, 'waits');
@@ -222,7 +222,7 @@ foreach my $leader ('on', 'off')
 	is($s->result . $s->err, $right, "$s->{name}: right");
 	is(stat_sum($node, 'waits'), $waits, "$s->{name}: and no process waited for a chunk");
 	sql($node, 'ALTER SYSTEM RESET cscan.buffer_share');
-	$node->reload;
+	reload($node);
 	ok(poll($node, 'SELECT is_cscan FROM cscan_why_not()', 't'), "$s->{name}: a pool again");
 	nothing_left($node, $s->{name}, 't', 'u');
 	$s->quit;

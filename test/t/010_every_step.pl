@@ -172,7 +172,7 @@ sub set_fault
 {
 	my ($value) = @_;
 	$node->adjust_conf('postgresql.conf', 'cscan.debug_fault', "'$value'");
-	$node->reload;
+	reload($node);
 	return;
 }
 
@@ -239,7 +239,7 @@ sub starts_again
 	wait_for_abm($node);
 
 	# It may have been too young to hear that no fault is wanted any more.
-	$node->reload;
+	reload($node);
 	ok(poll($node, $whole, $right), "$what: the answer is right");
 	nothing_left($node, $what, qw(t u));
 	return;

@@ -252,7 +252,7 @@ is_same('start.trace', 'from start to stop');
 ### It overwrites nothing
 
 wait_for_log(qr/could not create trace file "start.trace": File exists/);
-$node->reload;
+reload($node);
 is(sql($node, 'SELECT count(*), sum(i) FROM t'), $right, 'a scan without a trace, since the file exists');
 is(times_in_log(qr/could not create trace file "start.trace"/), 1, 'the log says that once');
 my $before = slurp_file("$data/postgresql.conf");
@@ -319,7 +319,7 @@ sql($node, 'CREATE ROLE nobody LOGIN');
 like(sql_fails($node, q(SET cscan.trace = 'mine.trace')), qr/cannot be changed now/, 'which superusers cannot');
 
 sql($node, 'ALTER SYSTEM RESET ALL');
-$node->reload;
+reload($node);
 nothing_left($node, 'at the end', qw(t u));
 $node->stop;
 

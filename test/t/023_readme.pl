@@ -98,7 +98,7 @@ foreach my $block (@readme)
 }
 
 sql($node, 'ALTER SYSTEM RESET cscan.buffer_share');
-$node->reload;
+reload($node);
 foreach my $file (map { "doc/$_.md" } qw(tuning monitoring troubleshooting))
 {
 	run_sql($file, $_) foreach grep { $_->{language} eq 'sql' } blocks_of($file);

@@ -64,7 +64,7 @@ foreach my $place (qw(store-begun store-block store-written))
 	$primary->wait_for_log(qr/waits at "$place"/, $log);
 	sql($primary, 'UPDATE t SET v = v + 1 WHERE id = 400; UPDATE t SET v = v + 1 WHERE id = 400; DELETE FROM t WHERE id = 700; UPDATE t SET w = w + 1 WHERE id = 50');
 	like(sql($primary, 'INSERT INTO t VALUES (3, 3, 3, 3) RETURNING ctid'), qr/^\([1-9],/, "$s->{name}: a row comes into the group");
-	$primary->reload;
+	reload($primary);
 	is($s->result . $s->err, '1', "$s->{name}: the group is built");
 	right($s->{name});
 	sql($primary, $vacuum);

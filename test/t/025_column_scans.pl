@@ -74,7 +74,7 @@ foreach my $name (sort keys %meanwhile)
 		$reader->send($query);
 		$primary->wait_for_log(qr/waits at/, $log);
 		sql($primary, $_) foreach @$change;
-		$primary->reload;
+		reload($primary);
 		is($reader->result . $reader->err, $expected, "$name, $place");
 		is($reader->query($query), $expected, "$name, $place: once more in the same snapshot");
 		$reader->query('COMMIT');
@@ -92,7 +92,7 @@ $reader->query("SET cscan.debug_fault = 'store-entry wait 1'");
 $reader->send("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $query");
 $primary->wait_for_log(qr/waits at/, $log);
 sql($primary, $_) foreach @again;
-$primary->reload;
+reload($primary);
 my ($seen_stale) = $reader->result =~ /CScan Heap Blocks Stale: (\d+)$/m;
 $seen_stale ||= 0;
 cmp_ok($seen_stale, '>', 0, 'a group is read from the heap');

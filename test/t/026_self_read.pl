@@ -110,7 +110,7 @@ $s->query("SET cscan.debug_fault = 'asleep wait 1'");
 $s->send('BEGIN; DECLARE c CURSOR FOR SELECT i FROM t; MOVE ALL FROM c');
 my $waits = $node->wait_for_log(qr/waits at "asleep"/, $log);
 my $pinned = pins('t');
-$node->reload;
+reload($node);
 signal_pid('CONT', $abm);
 ok($waits, 'a scan waits for its second chunk');
 is($pinned, '0', 'and has nothing pinned');
@@ -187,7 +187,7 @@ ok(poll($node, q(SELECT now() - pg_postmaster_start_time() > interval '6.5s')), 
 sql($node, 'SELECT count(filler) FROM t');
 is(stat_sum($node, 'scans'), 0, "PostgreSQL's own scan is the first");
 sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
-$node->reload;
+reload($node);
 $abm = wait_for_abm($node);
 ok(poll($node, q(DO 'BEGIN PERFORM count(filler) FROM t; END'; SELECT sum(scans) > 0 FROM cscan_stat)), 'they are announced when there is one again');
 nothing_left($node, 'after the ABM was away', qw(t p1 p2));

@@ -105,7 +105,7 @@ make_visible('t', 'other');
 gets_covered('t', 'another database is visited', 'other');
 right('t', 'answers are right there', 'other');
 sql($node, q(ALTER SYSTEM SET cscan.debug_fault = 'store-block delay'));
-$node->reload;
+reload($node);
 foreach my $round (1 .. 3)
 {
 	sql($node, 'UPDATE t SET i = i + 1', 'other');
@@ -121,7 +121,7 @@ foreach my $round (1 .. 3)
 }
 is(sql_fails($node, 'DROP DATABASE other'), 'it did not fail', 'the database can be dropped while the worker is busy there');
 sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
-$node->reload;
+reload($node);
 
 ### Locks: it waits for none
 
@@ -147,7 +147,7 @@ ok($node->wait_for_log(qr/waits at "store-block".*row groups? of index "t_column
 $locker->send('BEGIN; LOCK TABLE t IN SHARE MODE');
 ok(poll($node, 'SELECT count(*) FROM pg_locks WHERE NOT granted', '1'), 'somebody waits for the lock');
 sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
-$node->reload;
+reload($node);
 $locker->result;
 is(covered('t'), '0', 'and gets it before the group is built');
 $locker->query('COMMIT');
@@ -191,7 +191,7 @@ set_naptime("'1s'");
 ok($node->wait_for_log(qr/injected error.*CONTEXT:  while building row groups of index "[tu]_columns"/s, $log), 'an error is in the server log');
 # Each worker comes there a first time.
 sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
-$node->reload;
+reload($node);
 gets_covered($_, "$_ is covered all the same") foreach qw(t u);
 foreach my $fault ('store-begun fatal 1', 'store-published fatal 1')
 {
@@ -205,7 +205,7 @@ foreach my $fault ('store-begun fatal 1', 'store-published fatal 1')
 	set_naptime("'1s'");
 	ok($node->wait_for_log(qr/injected fatal error/, $log), "$fault: it is in the server log");
 	sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
-	$node->reload;
+	reload($node);
 	gets_covered($_, "$fault: $_ is covered all the same") foreach qw(t u);
 }
 right($_, "$_ is right in the end") foreach qw(t u);

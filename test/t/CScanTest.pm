@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(new_node sql sql_fails poll make_table session abm_pid
-  wait_for_abm abm_serves wait_waiting nothing_left lockable stat_sum is_cscan set_conf vacuum_all
+  wait_for_abm abm_serves wait_waiting nothing_left lockable stat_sum is_cscan set_conf reload fresh vacuum_all
   slow_query ambling_query gated_query server_is_up signal_pid replayed @policies);
 
 # The working directory is the top of the sources.
@@ -108,12 +108,9 @@ sub prepare
 sub sql
 {
 	my ($node, $sql, $db) = @_;
-	my ($out, $err, $timed_out) = ('', '', 0);
-	my $rc = $node->psql($db || 'postgres', $sql, stdout => \$out, stderr => \$err,
-		on_error_stop => 1, timeout => $limit, timed_out => \$timed_out);
+	my ($out, $err) = run_sql($node, $sql, $db);
 
-	die "took longer than $limit seconds: $sql\n" if $timed_out;
-	die "failed: $sql\n$err" if $rc != 0;
+	die "failed: $sql\n$err" unless defined $out;
 	return $out;
 }
 
@@ -121,12 +118,58 @@ sub sql
 sub sql_fails
 {
 	my ($node, $sql, $db) = @_;
-	my ($out, $err, $timed_out) = ('', '', 0);
-	my $rc = $node->psql($db || 'postgres', $sql, stdout => \$out, stderr => \$err,
-		on_error_stop => 1, timeout => $limit, timed_out => \$timed_out);
+	my ($out, $err) = run_sql($node, $sql, $db);
 
-	die "took longer than $limit seconds: $sql\n" if $timed_out;
-	return $rc == 0 ? "it did not fail" : $err;
+	return defined $out ? 'it did not fail' : $err;
+}
+
+# One psql for each server runs all of that in the database postgres: to start one, and a backend, costs more than most statements do.  It
+# is as good as a new one: what a session can leave behind is taken away.  It is another one after an error, or when its backend has gone.
+# Other databases have none, since it would be in the way of DROP DATABASE; nor have other users and options.
+my %kept;
+
+END { local $?; %kept = (); }
+
+# Output (undef: it failed) and what came on standard error.
+sub run_sql
+{
+	my ($node, $sql, $db) = @_;
+	my $keep = (!$db || $db eq 'postgres') && !$ENV{PGOPTIONS} && !$ENV{PGUSER};
+	my $psql = $keep ? delete $kept{ $node->name } : undef;
+
+	undef $psql unless $psql && kill(0, $psql->pid);
+	eval { $psql ||= session($node, name => 'psql', db => $db, stop => 1); };
+	die $@ if $@ =~ /^the test file took/;
+	return (undef, $@) unless $psql;
+	my ($out, $err) = ($psql->query($sql), $psql->err);
+	return (undef, $err) if $psql->{gone};
+	if (!$keep)
+	{
+		$psql->quit;
+	}
+	else
+	{
+		$psql->query('SET client_min_messages = error; SET log_min_messages = error; ROLLBACK; SELECT pg_stat_force_next_flush(); DISCARD ALL');
+		$kept{ $node->name } = $psql unless $psql->{gone};
+	}
+	return ($out, $err);
+}
+
+# The next statement gets a new backend.
+sub fresh
+{
+	my ($node) = @_;
+	delete $kept{ $node->name };
+	return;
+}
+
+# The next statement sees the new configuration: a backend that is there may be told of it too late.
+sub reload
+{
+	my ($node) = @_;
+	fresh($node);
+	$node->reload;
+	return;
 }
 
 # poll(NODE, SQL [, EXPECTED]): asks until the answer is the expected one.
@@ -287,7 +330,7 @@ sub set_conf
 {
 	my ($node, %settings) = @_;
 	sql($node, "ALTER SYSTEM SET $_ = $settings{$_}") foreach sort keys %settings;
-	$node->reload;
+	reload($node);
 	return;
 }
 
@@ -383,7 +426,7 @@ sub send
 	$self->{sql} = $sql;
 	$self->{out} = $self->{err} = '';
 	$self->{collected} = 0;
-	$self->{in} .= "$sql;\n\\echo $mark\n\\warn $mark\n";
+	$self->{in} .= "$sql\n;\n\\echo $mark\n\\warn $mark\n";
 	$self->{run}->pump_nb if $self->{run}->pumpable;
 	return;
 }
