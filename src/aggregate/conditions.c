@@ -34,7 +34,7 @@
 
 #include "aggregate/input.h"
 
-static bool compile(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p);
+static bool compile(CScanInput *input, CScanClause *clause, Expr *expr, int depth, CScanPredicate *p);
 
 /* ------------------------------------------------------------------
  * Comparisons
@@ -479,15 +479,17 @@ make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate
 }
 
 static bool
-compile_parts(CScanInput *input, CScanClause *clause, BoolExpr *expr, CScanPredicate *p)
+compile_parts(CScanInput *input, CScanClause *clause, BoolExpr *expr, int depth, CScanPredicate *p)
 {
 	ListCell   *lc;
 
+	if (depth >= CSCAN_PREDICATE_DEPTH)
+		return false;
 	p->kind = expr->boolop == AND_EXPR ? CSCAN_AND : expr->boolop == OR_EXPR ? CSCAN_OR : CSCAN_NOT;
 	p->parts = palloc0(list_length(expr->args) * sizeof(CScanPredicate));
 	foreach(lc, expr->args)
 	{
-		if (!compile(input, clause, lfirst(lc), &p->parts[p->nparts]))
+		if (!compile(input, clause, lfirst(lc), depth + 1, &p->parts[p->nparts]))
 			make_question(input, clause, lfirst(lc), &p->parts[p->nparts]);
 		p->nparts++;
 	}
@@ -497,7 +499,7 @@ compile_parts(CScanInput *input, CScanClause *clause, BoolExpr *expr, CScanPredi
 
 /* Vectorize an expression, except parts of it; false if that gains nothing. */
 static bool
-compile(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p)
+compile(CScanInput *input, CScanClause *clause, Expr *expr, int depth, CScanPredicate *p)
 {
 	CScanNumber number;
 	bool		ok = false;
@@ -505,7 +507,7 @@ compile(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p)
 	switch (nodeTag(expr))
 	{
 		case T_BoolExpr:
-			return compile_parts(input, clause, (BoolExpr *) expr, p);
+			return compile_parts(input, clause, (BoolExpr *) expr, depth, p);
 		case T_OpExpr:
 			ok = compile_comparison(input, clause, (OpExpr *) expr, p);
 			break;
@@ -545,7 +547,7 @@ cscan_condition_compile(CScanInput *input, CScanClause *clause)
 	input->computes = false;
 	if (contain_volatile_functions((Node *) clause->row.expr))
 		clause->may_fail = true;
-	else if (!compile(input, clause, clause->row.expr, &clause->predicate))
+	else if (!compile(input, clause, clause->row.expr, 0, &clause->predicate))
 		make_question(input, clause, clause->row.expr, &clause->predicate);
 	clause->may_fail |= input->computes;
 }
@@ -590,20 +592,20 @@ ask_about_null(CScanInput *input, CScanQuestion *question, uint16 row)
 }
 
 bool
-cscan_condition_ask(void *arg, int number, bool wanted, const CScanSelection *from, CScanSelection *to)
+cscan_condition_ask(void *arg, int number, const CScanSelection *from, CScanSelection *yes, CScanSelection *no)
 {
 	CScanInput *input = arg;
 	CScanQuestion *question = list_nth(input->questions, number);
-	CScanAnswer looked_for = wanted ? ANSWER_TRUE : ANSWER_FALSE;
 	const int64 *codes;
 	const bool *isnull;
 	uint32		nentries;
 	uint32		n = from->n;
-	uint32		k = 0;
+	uint32		nyes = 0;
+	uint32		nno = 0;
 
 	if (question->column < 0 || !cscan_batch_codes(input->batch, question->column, &codes, &isnull, &nentries))
 	{
-		cscan_row_expr_select(&question->row, input, wanted, from, to);
+		cscan_row_expr_split(&question->row, input, from, yes, no);
 		return true;
 	}
 	if (question->answers == NULL)
@@ -626,9 +628,14 @@ cscan_condition_ask(void *arg, int number, bool wanted, const CScanSelection *fr
 			if (answer == ANSWER_NONE)
 				answer = question->answers[codes[row]] = ask_about(input, question, codes[row]);
 		}
-		to->rows[k] = row;
-		k += answer == looked_for;
+		if (answer == ANSWER_TRUE && yes)
+			yes->rows[nyes++] = row;
+		if (answer == ANSWER_FALSE && no)
+			no->rows[nno++] = row;
 	}
-	to->n = k;
+	if (yes)
+		yes->n = nyes;
+	if (no)
+		no->n = nno;
 	return true;
 }

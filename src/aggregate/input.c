@@ -87,9 +87,12 @@ make_clauses(CScanInput *input, List *quals)
 
 	input->clauses = palloc((list_length(quals) + 1) * sizeof(CScanClause *));
 	input->nclauses = 0;
-	if (contain_subplans((Node *) quals))
+	if (contain_subplans((Node *) quals) || contain_volatile_functions((Node *) quals))
 	{
-		/* Subplans are there once, in the scan's own conditions. */
+		/*
+		 * Subplans are there once, in the scan's own conditions.  Volatile functions
+		 * are called for one row after the other.
+		 */
 		input->clauses[input->nclauses++] = make_clause(input, NULL);
 		return;
 	}
@@ -122,7 +125,8 @@ cscan_key_kind(Node *key, CScanKeyKind *kind)
 		case BPCHAROID:
 			/* Padded strings of one length differ if any of their bytes do. */
 			*kind = type == BPCHAROID && exprTypmod(key) < 0 ? CSCAN_KEY_PADDED : CSCAN_KEY_STRING;
-			return !OidIsValid(collation) || get_collation_isdeterministic(collation);
+			/* Without a collation PostgreSQL says so when it hashes. */
+			return OidIsValid(collation) && get_collation_isdeterministic(collation);
 		case BYTEAOID:
 			*kind = CSCAN_KEY_STRING;
 			return true;
@@ -144,6 +148,7 @@ make_key(CScanInput *input, CScanKeyInput *key, Expr *expr)
 	key->vectorized = key->kind == CSCAN_KEY_DATUM && !contain_volatile_functions((Node *) expr) &&
 		cscan_number_compile(input, expr, &key->number);
 	key->integers = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(int64));
+	key->isnull = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(bool));
 }
 
 static void
@@ -232,7 +237,7 @@ select_rows(CScanInput *input, CScanClause *clause, CScanSelection *found)
 		cscan_condition_fix(input, clause);
 	if (clause->by_row || !cscan_predicate_select(&clause->predicate, &input->program, &answers, true,
 												  &input->selection, found))
-		cscan_row_expr_select(&clause->row, input, true, &input->selection, found);
+		cscan_row_expr_split(&clause->row, input, &input->selection, found, NULL);
 }
 
 static void
@@ -377,39 +382,70 @@ number_codes(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, b
 	return true;
 }
 
-/* Make integers of a key's Datums. */
-static void
-convert_key(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, bool may_add)
+/* Do the numberings of all keys have more bytes than they may? */
+static bool
+is_full(const CScanInput *input, const CScanNumbering *numbering, Size limit)
 {
+	Size		bytes = 0;
+
+	for (int k = 0; k < input->nkeys; k++)
+		bytes += cscan_numbering_size(&numbering[k]);
+	return bytes > limit;
+}
+
+/*
+ * Make integers of a key's Datums.  From the row "ngrow" on no strings are added; it
+ * becomes smaller when there is no room for more.
+ */
+static void
+convert_key(CScanInput *input, int k, CScanNumbering *numbering, Size limit, uint32 *ngrow)
+{
+	CScanKeyInput *key = &input->keys[k];
 	const CScanSelection *selection = &input->selection;
 	int16		typlen = get_typlen(exprType((Node *) key->row.expr));
-	const Datum *values;
+	const Datum *values = NULL;
 	const bool *isnull;
 
 	if (key->column >= 0)
 		cscan_batch_datums(input->batch, key->column, &values, &isnull);
-	else
+	else if (cscan_equal_may_differ(key->kind))
 	{
+		/* cscan_input_shown() will look at the values. */
 		cscan_row_expr_compute(&key->row, input, selection);
 		values = key->row.values;
 		isnull = key->row.isnull;
 	}
+	else
+		isnull = key->isnull;
 	for (uint32 i = 0; i < selection->n; i++)
 	{
 		uint16		row = selection->rows[i];
+		Datum		value;
 
-		if (cscan_batch_is_null(isnull, row))
-			continue;
-		key->integers[row] = key->kind == CSCAN_KEY_DATUM ?
-			cscan_values_integer_of_datum(values[row], typlen) : number_of(key->kind, numbering, values[row], may_add);
+		if (values == NULL)
+			value = cscan_row_expr_value(&key->row, input, row, &key->isnull[row]);
+		else
+			value = values[row];
+		if (!cscan_batch_is_null(isnull, row))
+		{
+			uint32		n = numbering[k].n;
+
+			key->integers[row] = key->kind == CSCAN_KEY_DATUM ? cscan_values_integer_of_datum(value, typlen) :
+				number_of(key->kind, &numbering[k], value, i < *ngrow);
+			if (numbering[k].n > n && is_full(input, numbering, limit))
+				*ngrow = i + 1;
+		}
+		if (values == NULL)
+			ResetExprContext(input->econtext);
 	}
 	key->vector.isnull = isnull;
 }
 
-void
-cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, const CScanVector **vectors)
+uint32
+cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, Size limit, const CScanVector **vectors)
 {
 	MemoryContext old = MemoryContextSwitchTo(input->common->batch_context);
+	uint32		ngrow = may_add ? input->selection.n : 0;
 
 	for (int k = 0; k < input->nkeys; k++)
 	{
@@ -423,15 +459,15 @@ cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, con
 		else
 		{
 			key->vector.values = key->integers;
-			if (key->kind == CSCAN_KEY_DATUM ||
-				!number_codes(input, key, &numbering[k], may_add))
-				convert_key(input, key, &numbering[k], may_add);
+			if (key->kind == CSCAN_KEY_DATUM || !number_codes(input, key, &numbering[k], may_add))
+				convert_key(input, k, numbering, limit, &ngrow);
 		}
 		/* Bounds from disk are not good enough to find places by them. */
 		cscan_vector_tighten(&key->vector, &input->selection);
 		vectors[k] = &key->vector;
 	}
 	MemoryContextSwitchTo(old);
+	return ngrow;
 }
 
 int64
@@ -471,11 +507,4 @@ void
 cscan_input_filter(CScanInput *input, int number, CScanSelection *found)
 {
 	select_rows(input, input->filters[number], found);
-}
-
-const CScanRowExpr *
-cscan_input_argument_rows(CScanInput *input, int number, const CScanSelection *selection)
-{
-	cscan_row_expr_compute(&input->arguments[number].row, input, selection);
-	return &input->arguments[number].row;
 }

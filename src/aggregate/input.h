@@ -111,6 +111,7 @@ typedef struct CScanKeyInput
 	int			column;			/* of the batch, if the key is one; else -1 */
 	CScanVector vector;			/* of the batch */
 	int64	   *integers;
+	bool	   *isnull;			/* of an expression */
 
 	/* Numbers of the strings that a dictionary's entries are */
 	uint64		runs;
@@ -164,12 +165,15 @@ typedef struct CScanInput
 /* Without an expression it is all of the scan's conditions. */
 extern void cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr);
 
+/* Compute it for one row.  The value lasts until the scan's expression context is reset. */
+extern Datum cscan_row_expr_value(CScanRowExpr *row, CScanInput *input, uint16 number, bool *isnull);
+
 /* Compute it for the selected rows: "values" and "isnull", which last as long as the batch. */
 extern void cscan_row_expr_compute(CScanRowExpr *row, CScanInput *input, const CScanSelection *selection);
 
-/* Drop the rows for which it is not "wanted".  "to" may be "from". */
-extern void cscan_row_expr_select(CScanRowExpr *row, CScanInput *input, bool wanted,
-								  const CScanSelection *from, CScanSelection *to);
+/* Get the rows for which it is true, and those for which it is false; see CScanAnswers. */
+extern void cscan_row_expr_split(CScanRowExpr *row, CScanInput *input, const CScanSelection *from,
+								 CScanSelection *yes, CScanSelection *no);
 
 /* Does an expression have one value throughout a pass? */
 extern bool cscan_expr_is_fixed(Node *node);
@@ -200,7 +204,7 @@ extern void cscan_condition_compile(CScanInput *input, CScanClause *clause);
 extern void cscan_condition_fix(CScanInput *input, CScanClause *clause);
 
 /* Answer the questions of predicates. */
-extern bool cscan_condition_ask(void *arg, int question, bool wanted, const CScanSelection *from, CScanSelection *to);
+extern bool cscan_condition_ask(void *arg, int question, const CScanSelection *from, CScanSelection *yes, CScanSelection *no);
 
 /* ---------- input.c ---------- */
 
@@ -228,9 +232,12 @@ extern void cscan_input_keep(CScanInput *input, uint32 nrows);
 
 /*
  * Get the keys of the selected rows as integers: "vectors" of them.  Strings get
- * numbers, each key its own; "may_add" says whether there may be new ones.
+ * numbers, each key its own; "may_add" says whether there may be new ones, as long as
+ * all numberings have no more bytes than "limit".  Returns how many of the rows, from
+ * the first on, may make new groups: a key of the others may have no number.
  */
-extern void cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, const CScanVector **vectors);
+extern uint32 cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, Size limit,
+							   const CScanVector **vectors);
 
 /*
  * Get the number of the very string, or numeric, that a row's key is: equal ones may
@@ -246,9 +253,6 @@ extern const CScanVector *cscan_input_argument(CScanInput *input, int number);
 
 /* Get the selected rows that meet a filter. */
 extern void cscan_input_filter(CScanInput *input, int number, CScanSelection *found);
-
-/* Get an argument row by row. */
-extern const CScanRowExpr *cscan_input_argument_rows(CScanInput *input, int number, const CScanSelection *selection);
 
 /* How a key can be had; false if it cannot. */
 extern bool cscan_key_kind(Node *key, CScanKeyKind *kind);

@@ -108,11 +108,11 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
  * Rows
  * ------------------------------------------------------------------ */
 
-/* The memory of all but the table of groups. */
+/* The memory of the keys' strings. */
 static Size
-other_memory(const CScanAggregateState *node)
+strings_memory(const CScanAggregateState *node)
 {
-	Size		bytes = MemoryContextMemAllocated(node->values_context, true);
+	Size		bytes = 0;
 
 	for (int k = 0; k < node->nkeys; k++)
 		bytes += cscan_numbering_size(&node->numbering[k]);
@@ -122,7 +122,7 @@ other_memory(const CScanAggregateState *node)
 Size
 cscan_aggregate_memory(const CScanAggregateState *node)
 {
-	return cscan_group_table_size(&node->groups) + other_memory(node);
+	return cscan_group_table_size(&node->groups) + strings_memory(node) + MemoryContextMemAllocated(node->values_context, true);
 }
 
 /* Let new groups show what the first row of each has. */
@@ -150,24 +150,54 @@ show_first(CScanAggregateState *node, uint32 before, const uint32 *group_of)
 		elog(ERROR, "a group has no first row");
 }
 
-/* Find the groups of the selected rows; of those without one, spill the rows. */
+/*
+ * Find the groups of the selected rows; of those without one, spill the rows.  The
+ * first rows may make groups whatever memory there is, but large strings only if the
+ * rows have been spilled before.
+ */
 static void
 find_groups(CScanAggregateState *node, uint32 *group_of)
 {
+	CScanSelection *selection = &node->input->selection;
 	const CScanVector *keys[CSCAN_MAX_KEYS];
+	CScanSelection rest;
 	CScanSelection missing;
 	uint32		hashes[CSCAN_BATCH];
 	uint32		before = node->groups.ngroups;
 	bool		may_grow = before == 0;
+	Size		taken = MemoryContextMemAllocated(node->values_context, true);
+	Size		limit = node->limit;
+	uint32		ngrow;
 
+	if (may_grow && node->input->batch->kind == CSCAN_BATCH_KEPT)
+		limit = SIZE_MAX;
 	/* Once rows have been spilled, their groups must not come here. */
-	if (!may_grow && !cscan_spill_is_writing(node))
-		may_grow = cscan_group_table_next_size(&node->groups, node->input->selection.n) + other_memory(node) <= node->limit;
+	else if (!may_grow && !cscan_spill_is_writing(node))
+	{
+		taken += cscan_group_table_next_size(&node->groups, selection->n);
+		may_grow = taken + strings_memory(node) <= limit;
+		limit -= Min(taken, limit);
+	}
+	else if (may_grow && cscan_spill_is_writing(node))
+		may_grow = false;
 
 	if (!may_grow)
 		cscan_spill_prepare(node);
-	cscan_input_keys(node->input, node->numbering, may_grow, keys);
-	cscan_group_table_find(&node->groups, keys, may_grow, &node->input->selection, group_of, &missing, hashes);
+	ngrow = cscan_input_keys(node->input, node->numbering, may_grow, limit, keys);
+	if (may_grow && ngrow < selection->n)
+		cscan_spill_prepare(node);
+	rest.n = selection->n - ngrow;
+	memcpy(rest.rows, selection->rows + ngrow, rest.n * sizeof(uint16));
+	selection->n = ngrow;
+	missing.n = 0;
+	if (ngrow > 0)
+		cscan_group_table_find(&node->groups, keys, true, selection, group_of, &missing, hashes);
+	if (rest.n > 0)
+	{
+		cscan_group_table_find(&node->groups, keys, false, &rest, group_of + ngrow, &missing, hashes);
+		memcpy(selection->rows + ngrow, rest.rows, rest.n * sizeof(uint16));
+		selection->n += rest.n;
+	}
 	cscan_aggregates_begin_groups(node, before, node->groups.ngroups);
 	if (node->shows)
 		show_first(node, before, group_of);

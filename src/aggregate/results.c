@@ -285,33 +285,25 @@ static void
 advance_by_row(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanStatePlace *place,
 			   const CScanSelection *selection)
 {
-	const CScanRowExpr *rows[FUNC_MAX_ARGS];
 	Datum		values[FUNC_MAX_ARGS];
 	bool		isnull[FUNC_MAX_ARGS];
-	MemoryContext old;
+	MemoryContext old = MemoryContextSwitchTo(node->input->econtext->ecxt_per_tuple_memory);
 
-	for (int k = 0; k < aggregate->narguments; k++)
-		rows[k] = cscan_input_argument_rows(node->input, aggregate->argument + k, selection);
-	old = MemoryContextSwitchTo(node->input->econtext->ecxt_per_tuple_memory);
 	for (uint32 i = 0; i < selection->n; i++)
 	{
 		char	   *state = place->groups + place->offset + (place->group_of ? place->group_of[i] : 0) * place->group_size;
 		uint16		row = selection->rows[i];
 
+		CHECK_FOR_INTERRUPTS();
 		for (int k = 0; k < aggregate->narguments; k++)
-		{
-			values[k] = rows[k]->values[row];
-			isnull[k] = rows[k]->isnull[row];
-		}
+			values[k] = cscan_row_expr_value(&node->input->arguments[aggregate->argument + k].row, node->input, row, &isnull[k]);
 		if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION)
 			cscan_transition_advance(node, aggregate, (CScanTransitionState *) state, values, isnull);
-		else if (isnull[0])
-			continue;
-		else if (aggregate->kind == CSCAN_AGGREGATE_COUNT)
+		else if (!isnull[0] && aggregate->kind == CSCAN_AGGREGATE_COUNT)
 			((CScanCount *) state)->n++;
-		else if (aggregate->kind == CSCAN_AGGREGATE_SUM)
+		else if (!isnull[0] && aggregate->kind == CSCAN_AGGREGATE_SUM)
 			sum_value(node, aggregate, (CScanSumState *) state, values[0]);
-		else
+		else if (!isnull[0])
 			compare_value(node, aggregate, (CScanExtremeState *) state, values[0]);
 		ResetExprContext(node->input->econtext);
 	}

@@ -41,11 +41,16 @@ cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr)
 	}
 }
 
+Datum
+cscan_row_expr_value(CScanRowExpr *row, CScanInput *input, uint16 number, bool *isnull)
+{
+	input->econtext->ecxt_scantuple = cscan_batch_row(input->batch, number, row->columns, row->ncolumns);
+	return ExecEvalExprSwitchContext(row->state, input->econtext, isnull);
+}
+
 void
 cscan_row_expr_compute(CScanRowExpr *row, CScanInput *input, const CScanSelection *selection)
 {
-	ExprContext *econtext = input->econtext;
-
 	if (row->values == NULL)
 	{
 		row->values = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(Datum));
@@ -55,8 +60,8 @@ cscan_row_expr_compute(CScanRowExpr *row, CScanInput *input, const CScanSelectio
 	{
 		uint16		number = selection->rows[i];
 
-		econtext->ecxt_scantuple = cscan_batch_row(input->batch, number, row->columns, row->ncolumns);
-		row->values[number] = ExecEvalExprSwitchContext(row->state, econtext, &row->isnull[number]);
+		CHECK_FOR_INTERRUPTS();
+		row->values[number] = cscan_row_expr_value(row, input, number, &row->isnull[number]);
 		if (!row->typbyval && !row->isnull[number])
 		{
 			MemoryContext old = MemoryContextSwitchTo(input->common->batch_context);
@@ -64,30 +69,35 @@ cscan_row_expr_compute(CScanRowExpr *row, CScanInput *input, const CScanSelectio
 			row->values[number] = datumCopy(row->values[number], false, row->typlen);
 			MemoryContextSwitchTo(old);
 		}
-		ResetExprContext(econtext);
+		ResetExprContext(input->econtext);
 	}
 }
 
 void
-cscan_row_expr_select(CScanRowExpr *row, CScanInput *input, bool wanted, const CScanSelection *from, CScanSelection *to)
+cscan_row_expr_split(CScanRowExpr *row, CScanInput *input, const CScanSelection *from, CScanSelection *yes, CScanSelection *no)
 {
-	ExprContext *econtext = input->econtext;
 	uint32		n = from->n;
-	uint32		k = 0;
+	uint32		nyes = 0;
+	uint32		nno = 0;
 
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint16		number = from->rows[i];
-		Datum		value;
 		bool		isnull;
+		bool		is_true;
 
-		econtext->ecxt_scantuple = cscan_batch_row(input->batch, number, row->columns, row->ncolumns);
-		value = ExecEvalExprSwitchContext(row->state, econtext, &isnull);
-		if (!isnull && DatumGetBool(value) == wanted)
-			to->rows[k++] = number;
-		ResetExprContext(econtext);
+		CHECK_FOR_INTERRUPTS();
+		is_true = DatumGetBool(cscan_row_expr_value(row, input, number, &isnull));
+		if (!isnull && is_true && yes)
+			yes->rows[nyes++] = number;
+		if (!isnull && !is_true && no)
+			no->rows[nno++] = number;
+		ResetExprContext(input->econtext);
 	}
-	to->n = k;
+	if (yes)
+		yes->n = nyes;
+	if (no)
+		no->n = nno;
 }
 
 bool

@@ -16,6 +16,7 @@
  */
 #include "compat.h"
 
+#include "access/detoast.h"
 #include "common/hashfn.h"
 #include "utils/logtape.h"
 #include "utils/memutils.h"
@@ -197,9 +198,16 @@ look_ahead(CScanSpill *spill, CScanSpillPart *part)
 	return spill->has_next;
 }
 
-/* Read a row, if it is the current input's. */
+/* The bytes that a column of a row has when nothing of it is compressed or elsewhere. */
+static Size
+whole_size(const CScanBatchColumn *column, uint32 row)
+{
+	return column->typlen == -1 && !column->kept_nulls[row] ? toast_raw_datum_size(column->kept[row]) : 0;
+}
+
+/* Read a row, if it is the current input's; "bytes" grows by its large values. */
 static bool
-read_row(CScanAggregateState *node, CScanSpillPart *part, CScanBatch *batch, uint32 row)
+read_row(CScanAggregateState *node, CScanSpillPart *part, CScanBatch *batch, uint32 row, Size *bytes)
 {
 	CScanSpill *spill = node->spill;
 	TupleTableSlot *reader = spill->readers[node->current];
@@ -219,17 +227,22 @@ read_row(CScanAggregateState *node, CScanSpillPart *part, CScanBatch *batch, uin
 	{
 		batch->columns[c].kept[row] = reader->tts_values[c];
 		batch->columns[c].kept_nulls[row] = reader->tts_isnull[c];
+		*bytes += whole_size(&batch->columns[c], row);
 	}
 	return true;
 }
 
-/* Read the rows of one input that follow on a tape, up to a batch. */
+/*
+ * Read the rows of one input that follow on a tape, up to a batch.  It has fewer if
+ * their values are large: all of them may become keys.
+ */
 static uint32
 read_batch(CScanAggregateState *node, CScanSpillPart *part)
 {
 	CScanSpill *spill = node->spill;
 	CScanRoom	room = {spill->rooms, 0, 0};
 	CScanBatch *batch;
+	Size		bytes = 0;
 	uint32		n = 0;
 
 	cscan_inputs_enter(node, spill->next_input);
@@ -241,7 +254,7 @@ read_batch(CScanAggregateState *node, CScanSpillPart *part)
 	}
 	ExecClearTuple(spill->readers[node->current]);
 	MemoryContextReset(spill->rows);
-	while (n < CSCAN_BATCH && read_row(node, part, batch, n))
+	while (n < CSCAN_BATCH && bytes < node->limit / 2 && read_row(node, part, batch, n, &bytes))
 		n++;
 	return n;
 }

@@ -94,7 +94,9 @@ is_supported_argument(Node *node, Index relid)
 static bool
 is_supported_aggregate(const Aggref *aggref, Index relid)
 {
+	/* Volatile functions are called for one row after the other. */
 	return aggref->agglevelsup == 0 && cscan_transition_supported(aggref) &&
+		!contain_volatile_functions((Node *) aggref->args) && !contain_volatile_functions((Node *) aggref->aggfilter) &&
 		is_supported_argument((Node *) aggref->args, relid) &&
 		is_supported_argument((Node *) aggref->aggfilter, relid);
 }
@@ -129,7 +131,8 @@ look_at(Node *node, void *context)
 			grouping->aggrefs = list_append_unique(grouping->aggrefs, node);
 		return grouping->unsupported != NULL;
 	}
-	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+	/* An Agg alone computes GROUPING(). */
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc))
 	{
 		grouping->unsupported = node;
 		return true;

@@ -193,8 +193,60 @@ one_of(const CScanPredicate *p, CScanProgram *program, bool wanted, const CScanS
  * AND, OR and NOT
  * ------------------------------------------------------------------ */
 
-static bool all_parts_carefully(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *answers, bool wanted,
-								const CScanSelection *from, CScanSelection *to);
+static bool settle(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *answers,
+				   const CScanSelection *from, CScanSelection *yes, CScanSelection *no);
+
+/*
+ * Of an AND, the rows for which a part is false, and those for which all are true; of
+ * an OR the other way round.  A row for which a part is unknown is asked about the
+ * others, too.
+ */
+static bool
+settle_parts(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *answers,
+			 const CScanSelection *from, CScanSelection *decided, CScanSelection *agreed)
+{
+	CScanSelection open = *from;	/* not decided yet */
+	CScanSelection of_part;
+	CScanSelection other;
+
+	decided->n = 0;
+	*agreed = *from;
+	for (int i = 0; i < p->nparts && open.n > 0; i++)
+	{
+		CScanSelection *yes = p->kind == CSCAN_OR ? &of_part : &other;
+		CScanSelection *no = p->kind == CSCAN_OR ? &other : &of_part;
+
+		if (!settle(&p->parts[i], program, answers, &open, yes, no))
+			return false;
+		cscan_selection_without(&open, &of_part, &open);
+		cscan_selection_add(decided, &of_part);
+		cscan_selection_common(agreed, &other, agreed);
+	}
+	if (open.n == 0)
+		agreed->n = 0;
+	return true;
+}
+
+/* The rows for which a condition is true, and those for which it is false.  Each question is asked once. */
+static bool
+settle(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *answers,
+	   const CScanSelection *from, CScanSelection *yes, CScanSelection *no)
+{
+	switch (p->kind)
+	{
+		case CSCAN_AND:
+			return settle_parts(p, program, answers, from, no, yes);
+		case CSCAN_OR:
+			return settle_parts(p, program, answers, from, yes, no);
+		case CSCAN_NOT:
+			return settle(p->parts, program, answers, from, no, yes);
+		case CSCAN_ASK:
+			return answers->ask(answers->arg, p->question, from, yes, no);
+		default:
+			return cscan_predicate_select(p, program, answers, true, from, yes) &&
+				cscan_predicate_select(p, program, answers, false, from, no);
+	}
+}
 
 /* Rows for which all parts are "wanted". */
 static bool
@@ -202,7 +254,15 @@ all_parts(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *an
 		  const CScanSelection *from, CScanSelection *to)
 {
 	if (p->careful)
-		return all_parts_carefully(p, program, answers, wanted, from, to);
+	{
+		CScanSelection decided;
+		CScanSelection agreed;
+
+		if (!settle_parts(p, program, answers, from, &decided, &agreed))
+			return false;
+		*to = agreed;
+		return true;
+	}
 	for (int i = 0; i < p->nparts; i++)
 	{
 		if (!cscan_predicate_select(&p->parts[i], program, answers, wanted, i == 0 ? from : to, to))
@@ -210,32 +270,6 @@ all_parts(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *an
 		if (to->n == 0)
 			break;
 	}
-	return true;
-}
-
-/* The same; rows for which a part is unknown are asked about the others, too. */
-static bool
-all_parts_carefully(const CScanPredicate *p, CScanProgram *program, const CScanAnswers *answers, bool wanted,
-					const CScanSelection *from, CScanSelection *to)
-{
-	CScanSelection open = *from;
-	CScanSelection all = *from;
-	CScanSelection found;
-
-	for (int i = 0; i < p->nparts && open.n > 0; i++)
-	{
-		if (!cscan_predicate_select(&p->parts[i], program, answers, !wanted, &open, &found))
-			return false;
-		cscan_selection_without(&open, &found, &open);
-		if (!cscan_predicate_select(&p->parts[i], program, answers, wanted, &all, &found))
-			return false;
-		all.n = found.n;
-		memcpy(all.rows, found.rows, found.n * sizeof(uint16_t));
-	}
-	if (open.n == 0)
-		all.n = 0;
-	to->n = all.n;
-	memcpy(to->rows, all.rows, all.n * sizeof(uint16_t));
 	return true;
 }
 
@@ -285,7 +319,7 @@ cscan_predicate_select(const CScanPredicate *p, CScanProgram *program, const CSc
 			select_null(vector->isnull, wanted, from, to);
 			return true;
 		case CSCAN_ASK:
-			return answers->ask(answers->arg, p->question, wanted, from, to);
+			return answers->ask(answers->arg, p->question, from, wanted ? to : NULL, wanted ? NULL : to);
 	}
 	return false;
 }

@@ -54,13 +54,17 @@ typedef struct CScanPredicate
 	int			question;		/* of the caller's */
 } CScanPredicate;
 
+/* AND, OR and NOT must not be nested deeper: each level takes some kB of stack. */
+#define CSCAN_PREDICATE_DEPTH	16
+
 /*
- * Answers questions: the rows of "from" for which the answer is "wanted".  False
- * if it cannot be had in this batch.
+ * Answers questions: the rows of "from" for which the answer is true, and those for
+ * which it is false.  One of the two may be NULL; then the other one may be "from".
+ * False if they cannot be had in this batch.
  */
 typedef struct CScanAnswers
 {
-	bool		(*ask) (void *arg, int question, bool wanted, const CScanSelection *from, CScanSelection *to);
+	bool		(*ask) (void *arg, int question, const CScanSelection *from, CScanSelection *yes, CScanSelection *no);
 	void	   *arg;
 } CScanAnswers;
 

@@ -54,6 +54,28 @@ cscan_selection_without(const CScanSelection *all, const CScanSelection *part, C
 }
 
 void
+cscan_selection_common(const CScanSelection *a, const CScanSelection *b, CScanSelection *to)
+{
+	uint32_t	na = a->n;
+	uint32_t	nb = b->n;
+	uint32_t	i = 0;
+	uint32_t	j = 0;
+	uint32_t	n = 0;
+
+	while (i < na && j < nb)
+	{
+		uint16_t	x = a->rows[i];
+		uint16_t	y = b->rows[j];
+
+		i += x <= y;
+		j += y <= x;
+		if (x == y)
+			to->rows[n++] = x;
+	}
+	to->n = n;
+}
+
+void
 cscan_selection_add(CScanSelection *to, const CScanSelection *more)
 {
 	uint32_t	i = to->n;

@@ -82,6 +82,9 @@ extern void cscan_selection_all(CScanSelection *selection, uint32_t n);
 /* What is in "all" and not in "part", which is a part of it. */
 extern void cscan_selection_without(const CScanSelection *all, const CScanSelection *part, CScanSelection *rest);
 
+/* Get the rows that are in both; "to" may be one of them. */
+extern void cscan_selection_common(const CScanSelection *a, const CScanSelection *b, CScanSelection *to);
+
 /* Add the rows of "more", of which none is in "to". */
 extern void cscan_selection_add(CScanSelection *to, const CScanSelection *more);
 

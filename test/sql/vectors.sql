@@ -42,6 +42,11 @@ SELECT query, has_vectors(query) FROM (VALUES
     ('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f) FROM t'),
     ('SELECT grp, count(*) FROM t GROUP BY ROLLUP (grp)'),
     ('SELECT f, count(*) FROM t GROUP BY f'),
+    ('SELECT grp, GROUPING(grp), count(*) FROM t GROUP BY grp'),
+    ('SELECT grp, count(*) FROM t GROUP BY grp HAVING GROUPING(grp) = 0'),
+    ('SELECT sum(random()) FROM t'),
+    ('SELECT count(*) FILTER (WHERE random() < 2) FROM t'),
+    ('SELECT count(*) FROM t WHERE random() < 2'),
     ('SELECT random() < 2, count(*) FROM t GROUP BY 1'),
     ('SELECT count(t) FROM t'),
     ('SELECT min(ctid) FROM t'),
@@ -124,6 +129,28 @@ SELECT count(*) FROM t WHERE id >= 1 OR id IS NULL OR grp < (SELECT id FROM r);
 SELECT count(*) FROM t WHERE id = -1 OR (id > 5000000 AND 1 / (coalesce(grp, 4) - 4) > 0);
 SELECT count(*) FROM t WHERE id <> ALL ('{}');
 
+SELECT grp, GROUPING(grp), count(*) FROM t WHERE grp < 2 GROUP BY grp ORDER BY grp;
+-- Conditions nested deeply: each part is computed once for a row, and volatile ones row by row.
+CREATE FUNCTION nested(depth int, leaf text, OUT condition text) LANGUAGE plpgsql AS $$
+BEGIN
+    condition := 'id > -1';
+    FOR i IN 1 .. depth LOOP
+        condition := format(CASE WHEN i % 2 = 1 THEN '(%s <> -%s AND %s)' ELSE '(%s = -%s OR %s)' END, leaf, i, condition);
+    END LOOP;
+END $$;
+SELECT same(format('SELECT count(*) FROM TABLE WHERE %s', nested(depth, leaf)))
+    FROM (VALUES (3, 'id + 1'), (14, 'id + 1'), (40, 'id + 1'), (300, 'id + 1'), (3, 'length(v)'), (14, 'length(v)'), (40, 'length(v)'), (300, 'length(v)')) x(depth, leaf);
+SELECT same(format('SELECT count(*) FILTER (WHERE %s), count(*) FILTER (WHERE NOT %s) FROM TABLE', nested(depth, leaf), nested(depth, leaf)))
+    FROM (VALUES (5, 'id + 1'), (30, 'length(v)')) x(depth, leaf);
+CREATE SEQUENCE calls;
+SELECT count(*) FROM t WHERE nextval('calls') % 2 = 1 AND nextval('calls') % 3 <> 0;
+-- A key without a collation
+CREATE TABLE in_c (k text COLLATE "C");
+CREATE TABLE in_posix (k text COLLATE "POSIX");
+INSERT INTO in_c VALUES ('a');
+INSERT INTO in_posix VALUES ('a');
+SELECT k, count(*) FROM (TABLE in_c UNION ALL TABLE in_posix) x GROUP BY k;
+
 -- What is beyond 64 bits is summed up all the same.
 CREATE TABLE wide (b bigint, n numeric(20,2));
 INSERT INTO wide SELECT 9223372036854775807, 999999999999999999.99 FROM generate_series(1, 100);
@@ -152,6 +179,18 @@ SELECT count(*), count(DISTINCT k), sum(c) FROM (SELECT k, s, count(*) c FROM de
 SET enable_seqscan = off;
 SELECT count(*), count(DISTINCT k), sum(c) FROM (SELECT k, s, count(*) c FROM dense WHERE f GROUP BY k, s OFFSET 0) x;
 RESET enable_seqscan;
+-- Large values do not all have memory at once.
+CREATE TABLE large (v text);
+INSERT INTO large SELECT i || repeat('x', 100000) FROM generate_series(1, 500) i;
+CREATE FUNCTION peak(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+    RETURN (jsonb_path_query_first(plan::jsonb, 'strict $.**."CScan Memory"'))::int;
+END $$;
+SELECT peak('SELECT v, count(*) FROM large GROUP BY v') < 1000, peak('SELECT v || 1, count(*) FROM large GROUP BY v || 1') < 1000;
+SELECT count(*), sum(n) FROM (SELECT v, count(*) AS n FROM large GROUP BY v) x;
+SELECT count(*), sum(n) FROM (SELECT v || 1, count(*) AS n FROM large GROUP BY v || 1) x;
 RESET work_mem;
 RESET hash_mem_multiplier;
 

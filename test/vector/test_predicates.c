@@ -29,21 +29,32 @@ answer(const Batch *batch, uint16_t row)
 	return batch->values[COLUMNS - 1][row] % 2 != 0 ? YES : NO;
 }
 
+/* How often a row has been asked about */
+static uint32_t asked[CSCAN_BATCH];
+
 static bool
-ask(void *arg, int question, bool wanted, const CScanSelection *from, CScanSelection *to)
+ask(void *arg, int question, const CScanSelection *from, CScanSelection *yes, CScanSelection *no)
 {
 	uint32_t	n = from->n;
-	uint32_t	k = 0;
+	uint32_t	nyes = 0;
+	uint32_t	nno = 0;
 
 	(void) question;
 	for (uint32_t i = 0; i < n; i++)
 	{
 		uint16_t	row = from->rows[i];
+		Truth		truth = answer(arg, row);
 
-		if (answer(arg, row) == (wanted ? YES : NO))
-			to->rows[k++] = row;
+		asked[row]++;
+		if (truth == YES && yes)
+			yes->rows[nyes++] = row;
+		if (truth == NO && no)
+			no->rows[nno++] = row;
 	}
-	to->n = k;
+	if (yes)
+		yes->n = nyes;
+	if (no)
+		no->n = nno;
 	return true;
 }
 
@@ -156,6 +167,39 @@ free_predicate(CScanPredicate *p)
 	free(p->parts);
 }
 
+/* AND and OR by turns, as deep as may be, with a question in each: nobody is asked more often than there are questions. */
+static void
+test_depth(Random *random, Batch *batch, CScanProgram *program, const CScanAnswers *answers)
+{
+	CScanPredicate levels[CSCAN_PREDICATE_DEPTH][2];
+	CScanSelection found;
+	bool		right = true;
+	bool		often = false;
+	uint32_t	k = 0;
+
+	memset(levels, 0, sizeof(levels));
+	memset(asked, 0, sizeof(asked));
+	batch_fill(batch, random, 0);
+	for (int d = 0; d < CSCAN_PREDICATE_DEPTH - 1; d++)
+	{
+		levels[d][0] = (CScanPredicate) {.kind = CSCAN_ASK};
+		levels[d][1] = (CScanPredicate) {.kind = d % 2 == 0 ? CSCAN_AND : CSCAN_OR, .careful = true, .parts = levels[d + 1], .nparts = 2};
+	}
+	levels[CSCAN_PREDICATE_DEPTH - 1][0].kind = levels[CSCAN_PREDICATE_DEPTH - 1][1].kind = CSCAN_ASK;
+	cscan_program_begin(program, batch->nrows, &batch->selection);
+	right = cscan_predicate_select(&levels[0][1], program, answers, true, &batch->selection, &found);
+	for (uint32_t i = 0; i < batch->selection.n; i++)
+	{
+		uint16_t	row = batch->selection.rows[i];
+
+		if (truth_of(batch, program, &levels[0][1], row) == YES)
+			right &= k < found.n && found.rows[k++] == row;
+		often |= asked[row] > CSCAN_PREDICATE_DEPTH + 1;
+	}
+	ok(right && k == found.n, "a condition of many levels has the rows that it should have");
+	ok(!often, "each of its questions is asked once");
+}
+
 void
 test_predicates(void)
 {
@@ -198,4 +242,5 @@ test_predicates(void)
 	}
 	ok(right, "each condition has the rows that it should have");
 	ok(failed < rounds() / 4, "most can be had");
+	test_depth(&random, batch, &program, &answers);
 }
