@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/amapi.h"
+#include "access/brin_revmap.h"
 #include "access/heapam.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
@@ -741,6 +742,27 @@ cscan_is_result_relation(const PlannedStmt *stmt, Index rti)
 	return list_member_int(stmt->resultRelations, (int) rti);
 #else
 	return bms_is_member((int) rti, stmt->resultRelationRelids);
+#endif
+}
+
+/* 17: without a snapshot, which served old_snapshot_threshold */
+static inline BrinRevmap *
+cscan_brin_begin(Relation index, BlockNumber *range_blocks)
+{
+#if PG_VERSION_NUM < 170000
+	return brinRevmapInitialize(index, range_blocks, NULL);
+#else
+	return brinRevmapInitialize(index, range_blocks);
+#endif
+}
+
+static inline BrinTuple *
+cscan_brin_get(BrinRevmap *revmap, BlockNumber block, Buffer *buffer, OffsetNumber *offset, Size *size)
+{
+#if PG_VERSION_NUM < 170000
+	return brinGetTupleForHeapBlock(revmap, block, buffer, offset, size, BUFFER_LOCK_SHARE, NULL);
+#else
+	return brinGetTupleForHeapBlock(revmap, block, buffer, offset, size, BUFFER_LOCK_SHARE);
 #endif
 }
 

@@ -5,6 +5,7 @@
  *
  *		node.c			the node's life, and its groups
  *		explain.c		what EXPLAIN says
+ *		borders.c		groups that are complete early
  *		spill.c			rows whose groups find no memory
  *		results.c		aggregates: states, and what becomes of them
  *		transitions.c	those that PostgreSQL's own functions compute
@@ -42,6 +43,9 @@ typedef enum CScanAggregatePrivate
 	CSCAN_AGGREGATE_NAGGREGATES,
 	CSCAN_AGGREGATE_GROUPED,	/* there is a GROUP BY: without rows there is no
 								 * group */
+	CSCAN_AGGREGATE_BORDER_KEY, /* number of the key that has borders, or -1 */
+	CSCAN_AGGREGATE_BORDER_INDEX,	/* Oid of the BRIN index that has its bounds;
+									 * 0: those are in the index of columns */
 	CSCAN_AGGREGATE_NFIELDS
 } CScanAggregatePrivate;
 
@@ -101,6 +105,9 @@ typedef struct CScanAggregate
 /* Rows that wait for memory, see spill.c. */
 typedef struct CScanSpill CScanSpill;
 
+/* Which groups are complete, see borders.c. */
+typedef struct CScanBorders CScanBorders;
+
 typedef struct CScanAggregateState
 {
 	CustomScanState css;
@@ -131,7 +138,9 @@ typedef struct CScanAggregateState
 	uint32		next_group;		/* to be handed out */
 	Size		limit;			/* bytes */
 	CScanSpill *spill;			/* NULL: nothing has been spilled yet */
+	CScanBorders *borders;		/* NULL: no group is complete before the end */
 	bool		begun;
+	bool		read;			/* all rows have been */
 	bool		finished;
 
 	/* For EXPLAIN ANALYZE */
@@ -139,6 +148,7 @@ typedef struct CScanAggregateState
 	uint64		rows;
 	uint64		by_row;			/* arguments computed although vectorized */
 	uint64		ngroups;
+	uint64		early;			/* groups that went out before all rows were read */
 	Size		peak;			/* bytes */
 	uint64		spilled;		/* rows */
 	uint64		partitions;
@@ -150,11 +160,37 @@ extern const CustomScanMethods cscan_aggregate_methods;
 /* The bytes that groups take now. */
 extern Size cscan_aggregate_memory(const CScanAggregateState *node);
 
+/* Is there memory for so many more groups? */
+extern bool cscan_aggregate_may_grow(const CScanAggregateState *node, uint32 more);
+
 /* Take rows into account, of which the input has selected some. */
 extern void cscan_aggregate_advance(CScanAggregateState *node);
 
 /* explain.c */
 extern void cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es);
+
+/* borders.c */
+
+/*
+ * Make the borders of a key, which is a column.  "brin" is the index that has the
+ * bounds, or InvalidOid.  NULL if the aggregates do not allow it.
+ */
+extern CScanBorders *cscan_borders_create(CScanAggregateState *node, int key, Oid brin);
+
+/* Begin a pass. */
+extern void cscan_borders_begin(CScanBorders *borders);
+
+/* The number of the key. */
+extern int	cscan_borders_key(const CScanAggregateState *node);
+
+/* Rows of a batch have been taken into account.  True if it is time to hand out complete groups. */
+extern bool cscan_borders_reached(CScanAggregateState *node);
+
+/* When it was time, was a group complete? */
+extern bool cscan_borders_is_complete(const CScanAggregateState *node, uint32 group);
+
+/* The complete groups have gone out.  Keep the others only. */
+extern void cscan_borders_keep_open(CScanAggregateState *node);
 
 /*
  * spill.c
@@ -191,6 +227,7 @@ extern void cscan_aggregates_init(CScanAggregateState *node, List *aggrefs);
 extern size_t cscan_aggregates_settle(CScanAggregateState *node);
 extern void cscan_aggregates_begin_groups(CScanAggregateState *node, uint32 first, uint32 end);
 extern void cscan_aggregates_advance(CScanAggregateState *node, const uint32 *group_of);
+extern void cscan_aggregates_end_group(CScanAggregateState *node, char *states);
 extern Datum cscan_aggregate_result(CScanAggregateState *node, const CScanAggregate *aggregate, char *states, bool *isnull);
 
 /* transitions.c */
@@ -201,5 +238,6 @@ extern void cscan_transition_advance(CScanAggregateState *node, const CScanAggre
 									 const Datum *values, const bool *isnull);
 extern Datum cscan_transition_result(CScanAggregateState *node, const CScanAggregate *aggregate, CScanTransitionState *state,
 									 bool *isnull);
+extern void cscan_transition_end(const CScanAggregate *aggregate, CScanTransitionState *state);
 
 #endif							/* CSCAN_AGGREGATE_H */

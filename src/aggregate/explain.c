@@ -84,6 +84,8 @@ cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		ExplainPropertyList("Group Key", keys, es);
 	if (node->naggregates > 0 && node->aggregates[0].partial)
 		ExplainPropertyText("CScan Partial Mode", "Partial", es);
+	if (node->borders)
+		ExplainPropertyText("CScan Border Key", list_nth(keys, cscan_borders_key(node)), es);
 	row_by_row = find_row_by_row(node, context, es);
 	if (row_by_row != NIL)
 		ExplainPropertyList("CScan Row by Row", row_by_row, es);
@@ -92,6 +94,8 @@ cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	ExplainPropertyUInteger("CScan Batches", NULL, node->batches, es);
 	if (node->by_row > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("CScan Batches by Row", NULL, node->by_row, es);
+	if (node->borders)
+		ExplainPropertyUInteger("CScan Groups Closed Early", NULL, node->early, es);
 	if (node->nkeys > 0)
 		ExplainPropertyUInteger("CScan Memory", "kB", (node->peak + 1023) / 1024, es);
 	if (node->spilled > 0 || es->format != EXPLAIN_FORMAT_TEXT)

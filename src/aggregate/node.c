@@ -3,9 +3,9 @@
  * node.c
  *		The node CScan Aggregate: its life, and its groups (aggregate.h).
  *
- * At the first call the node takes all rows into account, then it hands out one
- * group after the other.  When all are gone, rows that found no memory follow
- * (spill.c), and their groups.
+ * The node takes rows into account until groups are complete, which is at the end or
+ * at a border (borders.c).  Then it hands out one of these groups after the other.
+ * When all are gone, rows that found no memory follow (spill.c), and their groups.
  *
  * Invariant: all rows of a group are taken into account before it is handed out.
  *
@@ -101,6 +101,9 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	for (int k = 0; k < node->nkeys; k++)
 		cscan_numbering_begin(&node->numbering[k], &memory);
 	node->limit = get_hash_memory_limit();
+	if (list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_KEY) >= 0)
+		node->borders = cscan_borders_create(node, list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_KEY),
+											 (Oid) list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_INDEX));
 	begin_groups(node);
 }
 
@@ -119,10 +122,24 @@ strings_memory(const CScanAggregateState *node)
 	return bytes;
 }
 
+/* The other memory, with so many more groups. */
+static Size
+memory_without_strings(const CScanAggregateState *node, uint32 more)
+{
+	return cscan_group_table_next_size(&node->groups, more) + MemoryContextMemAllocated(node->values_context, true);
+}
+
 Size
 cscan_aggregate_memory(const CScanAggregateState *node)
 {
-	return cscan_group_table_size(&node->groups) + strings_memory(node) + MemoryContextMemAllocated(node->values_context, true);
+	return memory_without_strings(node, 0) + strings_memory(node);
+}
+
+/* Is there memory for so many more groups? */
+bool
+cscan_aggregate_may_grow(const CScanAggregateState *node, uint32 more)
+{
+	return memory_without_strings(node, more) + strings_memory(node) <= node->limit;
 }
 
 /* Let new groups show what the first row of each has. */
@@ -165,7 +182,6 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 	uint32		hashes[CSCAN_BATCH];
 	uint32		before = node->groups.ngroups;
 	bool		may_grow = before == 0;
-	Size		taken = MemoryContextMemAllocated(node->values_context, true);
 	Size		limit = node->limit;
 	uint32		ngrow;
 
@@ -174,7 +190,8 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 	/* Once rows have been spilled, their groups must not come here. */
 	else if (!may_grow && !cscan_spill_is_writing(node))
 	{
-		taken += cscan_group_table_next_size(&node->groups, selection->n);
+		Size		taken = memory_without_strings(node, selection->n);
+
 		may_grow = taken + strings_memory(node) <= limit;
 		limit -= Min(taken, limit);
 	}
@@ -261,6 +278,41 @@ key_value(CScanAggregateState *node, int k, int64 key, Form_pg_attribute attribu
 	return PointerGetDatum(varlena);
 }
 
+/* Read rows until all have been, or complete groups can go out. */
+static void
+read_rows(CScanAggregateState *node)
+{
+	if (!node->begun)
+		cscan_inputs_begin(node);
+	node->begun = true;
+	while (cscan_inputs_next(node))
+	{
+		cscan_aggregate_advance(node);
+		if (node->borders && cscan_borders_reached(node))
+			return;
+	}
+	node->read = true;
+}
+
+/* Find the next group that is complete.  False if there is none. */
+static bool
+find_complete(CScanAggregateState *node)
+{
+	for (;;)
+	{
+		while (!node->read && node->next_group < node->groups.ngroups &&
+			   !cscan_borders_is_complete(node, node->next_group))
+			node->next_group++;
+		if (node->next_group < node->groups.ngroups)
+			return true;
+		if (node->read)
+			return false;
+		cscan_borders_keep_open(node);
+		read_rows(node);
+		node->next_group = 0;
+	}
+}
+
 /* Get the next group; an empty slot if there is none. */
 static TupleTableSlot *
 next_group(CScanAggregateState *node)
@@ -270,7 +322,7 @@ next_group(CScanAggregateState *node)
 	MemoryContext old;
 
 	ExecClearTuple(slot);
-	while (node->next_group >= node->groups.ngroups)
+	while (!find_complete(node))
 	{
 		if (node->finished || node->spill == NULL)
 			return slot;
@@ -300,6 +352,7 @@ next_group(CScanAggregateState *node)
 		slot->tts_isnull[i] = true;
 	node->next_group++;
 	node->ngroups++;
+	node->early += !node->read;
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -310,12 +363,7 @@ exec_aggregate(CustomScanState *css)
 	ExprContext *econtext = css->ss.ps.ps_ExprContext;
 
 	if (!node->begun)
-	{
-		node->begun = true;
-		cscan_inputs_begin(node);
-		while (cscan_inputs_next(node))
-			cscan_aggregate_advance(node);
-	}
+		read_rows(node);
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -330,7 +378,7 @@ exec_aggregate(CustomScanState *css)
 	}
 }
 
-/* May the groups be handed out once more?  A final function may change its state. */
+/* May the groups be handed out once more?  They may be gone, and a final function may change its state. */
 static bool
 can_show_again(const CScanAggregateState *node)
 {
@@ -339,7 +387,7 @@ can_show_again(const CScanAggregateState *node)
 		if (node->aggregates[i].kind == CSCAN_AGGREGATE_TRANSITION)
 			return false;
 	}
-	return node->grouped && node->spill == NULL;
+	return node->grouped && node->spill == NULL && node->borders == NULL;
 }
 
 static void
@@ -356,7 +404,9 @@ rescan_aggregate(CustomScanState *css)
 	}
 	cscan_spill_end(node);
 	clear_groups(node);
-	node->begun = node->finished = false;
+	if (node->borders)
+		cscan_borders_begin(node->borders);
+	node->begun = node->read = node->finished = false;
 	if (outer->chgParam == NULL)
 		ExecReScan(outer);
 }

@@ -546,3 +546,24 @@ cscan_aggregate_result(CScanAggregateState *node, const CScanAggregate *aggregat
 			return cscan_transition_result(node, aggregate, (CScanTransitionState *) state, isnull);
 	}
 }
+
+/* Free what a group's states have in values_context. */
+void
+cscan_aggregates_end_group(CScanAggregateState *node, char *states)
+{
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		const CScanAggregate *aggregate = &node->aggregates[i];
+		char	   *state = states + aggregate->offset;
+		Numeric		odd = NULL;
+
+		if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION)
+			cscan_transition_end(aggregate, (CScanTransitionState *) state);
+		else if (aggregate->kind == CSCAN_AGGREGATE_SUM)
+			odd = ((CScanSumState *) state)->odd;
+		else if (aggregate->kind == CSCAN_AGGREGATE_EXTREME)
+			odd = ((CScanExtremeState *) state)->odd;
+		if (odd)
+			pfree(odd);
+	}
+}

@@ -161,6 +161,20 @@ keep(CScanAggregateState *node, const CScanTransition *t, Datum value)
 	return value;
 }
 
+/* Free what a state has of its own; its type is not internal, or its function has returned another one. */
+void
+cscan_transition_end(const CScanAggregate *aggregate, CScanTransitionState *state)
+{
+	const CScanTransition *t = aggregate->transition;
+
+	if (t->typbyval || state->isnull)
+		return;
+	if (DatumIsReadWriteExpandedObject(state->value, false, t->typlen))
+		DeleteExpandedObject(state->value);
+	else
+		pfree(DatumGetPointer(state->value));
+}
+
 void
 cscan_transition_begin(CScanAggregateState *node, const CScanAggregate *aggregate, CScanTransitionState *state)
 {
@@ -200,14 +214,10 @@ cscan_transition_advance(CScanAggregateState *node, const CScanAggregate *aggreg
 	value = FunctionCallInvoke(call);
 	if (!t->typbyval && DatumGetPointer(value) != DatumGetPointer(state->value))
 	{
-		Datum		before = state->value;
+		Datum		kept = call->isnull ? value : keep(node, t, value);
 
-		if (!call->isnull)
-			value = keep(node, t, value);
-		if (!state->isnull && DatumIsReadWriteExpandedObject(before, false, t->typlen))
-			DeleteExpandedObject(before);
-		else if (!state->isnull)
-			pfree(DatumGetPointer(before));
+		cscan_transition_end(aggregate, state);
+		value = kept;
 	}
 	state->value = value;
 	state->isnull = call->isnull;

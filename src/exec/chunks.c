@@ -38,6 +38,23 @@ read_blocks(CScanState *node, BlockNumber first, BlockNumber end, bool self_read
 	node->self_read = self_read;
 	if (node->pages)
 		node->entry = cscan_pages_find(node->pages, first);
+	if (!node->records || first >= node->end_block)
+		return;
+	if (node->ntaken == node->taken_room)
+	{
+		node->taken_room *= 2;
+		node->taken = repalloc(node->taken, node->taken_room * sizeof(CScanRange));
+	}
+	node->taken[node->ntaken++] = (CScanRange) {first, node->end_block};
+}
+
+/* From now on note which blocks are taken, chunk by chunk. */
+void
+cscan_chunks_record(CScanState *node)
+{
+	node->records = true;
+	node->taken_room = 16;
+	node->taken = MemoryContextAlloc(node->css.ss.ps.state->es_query_cxt, node->taken_room * sizeof(CScanRange));
 }
 
 /* The same of the first blocks of a scan that may stop early. */
@@ -114,6 +131,7 @@ cscan_chunks_reset(CScanState *node)
 	}
 	node->plain = node->found = node->begun = node->finished = node->helping = false;
 	node->next_block = node->end_block = 0;
+	node->ntaken = 0;
 
 	/* What is to be read must be found anew, too. */
 	MemoryContextReset(node->context);

@@ -152,6 +152,11 @@ typedef struct CScanState
 	uint32		entry;			/* entry in pages, for next_block or before */
 	bool		self_read;		/* the chunk is not known to be in memory */
 	CScanAhead	ahead;
+	bool		records;		/* note which chunks are taken, for bounds.c */
+	CScanRange *taken;			/* their blocks, in order; bounds.c forgets all
+								 * but the last */
+	uint32		ntaken;
+	uint32		taken_room;
 	int			ring_used;		/* frames taken for the ring of "scan" */
 	bool		recheck_page;	/* check the index condition of its tuples */
 
@@ -244,6 +249,7 @@ extern bool cscan_is_scan_state(const PlanState *ps);
 
 /* chunks.c */
 extern void cscan_chunks_reset(CScanState *node);
+extern void cscan_chunks_record(CScanState *node);
 extern void cscan_chunks_begin(CScanState *node);
 extern bool cscan_chunks_next(CScanState *node);
 extern void cscan_chunks_set(CScanState *node, const CScanPortion *portion, CScanDelivery how);

@@ -20,6 +20,7 @@
 
 #include "access/nbtree.h"
 #include "catalog/pg_am_d.h"
+#include "catalog/pg_statistic.h"
 #include "commands/defrem.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
@@ -38,6 +39,7 @@
 
 #include "aggregate/aggregate.h"
 #include "cscan.h"
+#include "exec/bounds.h"
 #include "planner/planner.h"
 
 /*
@@ -47,6 +49,10 @@
 #define RUNS_SHARE		0.1
 #define PAGES_SHARE		0.5
 #define VECTORS_SHARE	0.1
+
+/* Fewer groups, or groups all over the table, are better off without borders. */
+#define BORDER_GROUPS		1024
+#define BORDER_CORRELATION	0.5
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 
@@ -139,6 +145,15 @@ look_at(Node *node, void *context)
 	}
 	return expression_tree_walker(node, look_at, context);
 }
+
+/* The key by which groups are complete early. */
+typedef struct CScanBorder
+{
+	int			key;			/* its number; -1: none */
+	Oid			brin;			/* the index that has its bounds; InvalidOid: the
+								 * scan's own */
+	double		correlation;	/* of the key with places in the table; 0: none */
+} CScanBorder;
 
 /* Find what is grouped by and aggregated; false if some of it is not supported. */
 static bool
@@ -332,12 +347,90 @@ saved(Path *path)
 	return (1.0 - share) * Min(cost, path->total_cost - path->startup_cost);
 }
 
+/* The correlation of a column's values with their places, from 0 to 1; 0 if it is not known. */
+static double
+correlation_of(PlannerInfo *root, Var *var)
+{
+	VariableStatData data;
+	AttStatsSlot slot;
+	double		correlation = 0;
+
+	examine_variable(root, (Node *) var, 0, &data);
+	if (HeapTupleIsValid(data.statsTuple) &&
+		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers == 1)
+			correlation = fabs(slot.numbers[0]);
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(data);
+	return correlation;
+}
+
+/* The BRIN index that has the bounds of a column, or InvalidOid. */
+static Oid
+find_brin(const RelOptInfo *rel, AttrNumber attribute, Oid type)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		const IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
+
+		if (index->relam != BRIN_AM_OID || index->indpred != NIL || index->hypothetical)
+			continue;
+		for (int c = 0; c < index->nkeycolumns; c++)
+		{
+			if (index->indexkeys[c] == attribute && index->opcintype[c] == type &&
+				cscan_bounds_in_brin(index->opfamily[c], type))
+				return index->indexoid;
+		}
+	}
+	return InvalidOid;
+}
+
+/*
+ * Which key, if any, has borders (aggregate/borders.c): the column that follows the
+ * order of the table best.  Only one process that reads one table has them.
+ */
+static CScanBorder
+find_border(PlannerInfo *root, Path *path, const CScanGrouping *grouping, double ngroups)
+{
+	CScanBorder border = {-1, InvalidOid, 0};
+	ListCell   *lc;
+
+	path = scan_of(path);
+	if (ngroups < BORDER_GROUPS || path->parallel_workers > 0 ||
+		!(cscan_is_column_path(path) || path->pathtype == T_SeqScan))
+		return border;
+	foreach(lc, grouping->keys)
+	{
+		Var		   *key = lfirst(lc);
+		Oid			brin = InvalidOid;
+		double		correlation;
+
+		if (!IsA(key, Var) || !cscan_bounds_are_possible(key->vartype))
+			continue;
+		if (!cscan_is_column_path(path))
+		{
+			brin = find_brin(path->parent, key->varattno, key->vartype);
+			if (!OidIsValid(brin))
+				continue;
+		}
+		correlation = correlation_of(root, key);
+		if (correlation >= BORDER_CORRELATION && correlation > border.correlation)
+			border = (CScanBorder) {foreach_current_index(lc), brin, correlation};
+	}
+	return border;
+}
+
 static void
-set_costs(PlannerInfo *root, Path *child, const CScanGrouping *grouping, AggSplit split,
+set_costs(PlannerInfo *root, Path *child, const CScanGrouping *grouping, const CScanBorder *border, AggSplit split,
 		  double ngroups, Path *path)
 {
 	AggClauseCosts costs;
 	Cost		transitions;
+	double		open = 1.0 - border->correlation;	/* groups that are open at a time */
 
 	MemSet(&costs, 0, sizeof(costs));
 	if (grouping->aggrefs != NIL)
@@ -345,8 +438,9 @@ set_costs(PlannerInfo *root, Path *child, const CScanGrouping *grouping, AggSpli
 	transitions = child->rows * (costs.transCost.per_tuple + list_length(grouping->keys) * cpu_operator_cost);
 	path->startup_cost = child->total_cost - Min(saved(child), child->total_cost - child->startup_cost) +
 		VECTORS_SHARE * transitions + costs.transCost.startup + costs.finalCost.startup +
-		cost_of_spilling(child->rows, ngroups, child->pathtarget->width, list_length(grouping->aggrefs));
+		cost_of_spilling(child->rows, ngroups * open, child->pathtarget->width, list_length(grouping->aggrefs));
 	path->total_cost = path->startup_cost + ngroups * (cpu_tuple_cost + costs.finalCost.per_tuple);
+	path->startup_cost = child->startup_cost + (path->startup_cost - child->startup_cost) * open;
 	path->rows = ngroups;
 	cscan_copy_disabled(path, child);
 }
@@ -356,6 +450,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const CScanGrouping *
 		  List *having, AggSplit split, double ngroups)
 {
 	CustomPath *path = makeNode(CustomPath);
+	CScanBorder border = find_border(root, child, grouping, ngroups);
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
@@ -365,9 +460,9 @@ make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const CScanGrouping *
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(child);
 	path->custom_private = list_make4(grouping->keys, grouping->aggrefs, having,
-									  makeBoolean(root->parse->groupClause != NIL));
+									  list_make3_int(root->parse->groupClause != NIL, border.key, (int) border.brin));
 	path->methods = &aggregate_path_methods;
-	set_costs(root, child, grouping, split, ngroups, &path->path);
+	set_costs(root, child, grouping, &border, split, ngroups, &path->path);
 	if (having != NIL)
 	{
 		QualCost	cost;
@@ -432,8 +527,8 @@ plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist
 		child = convert(child);
 	plan->scan.plan.lefttree = child;
 	plan->flags = path->flags;
-	plan->custom_private = list_make3_int(list_length(keys), list_length(aggrefs),
-										  boolVal(lfourth(path->custom_private)));
+	plan->custom_private = list_concat(list_make2_int(list_length(keys), list_length(aggrefs)),
+									   lfourth(path->custom_private));
 	plan->methods = &cscan_aggregate_methods;
 	return &plan->scan.plan;
 }

@@ -118,6 +118,39 @@ hash_rows(int nkeys, const CScanVector *const *keys, const CScanSelection *selec
 	}
 }
 
+void
+cscan_group_table_keep(CScanGroupTable *table, bool (*is_kept) (const void *arg, const CScanGroupHead *group), const void *arg)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < table->ngroups; i++)
+	{
+		if (!is_kept(arg, cscan_group(table, i)))
+			continue;
+		if (n < i)
+			memcpy(cscan_group(table, n), cscan_group(table, i), table->group_size);
+		n++;
+	}
+	table->ngroups = n;
+}
+
+void
+cscan_group_table_rehash(CScanGroupTable *table)
+{
+	table->direct = false;
+	memset(table->buckets, 0, 2 * table->room * sizeof(uint32_t));
+	for (uint32_t i = 0; i < table->ngroups; i++)
+	{
+		CScanGroupHead *group = cscan_group(table, i);
+		uint64_t	hash = 0;
+
+		for (int k = 0; k < table->nkeys; k++)
+			hash = mix(hash, group->nulls & ((uint32_t) 1 << k) ? 1 : (uint64_t) group->keys[k]);
+		group->hash = (uint32_t) hash;
+		add_to_bucket(table, i);
+	}
+}
+
 static bool
 has_keys(const CScanGroupHead *group, int nkeys, const CScanVector *const *keys, uint16_t row)
 {

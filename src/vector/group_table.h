@@ -83,4 +83,12 @@ extern void cscan_group_table_find(CScanGroupTable *table, const CScanVector *co
 							  CScanSelection *selection, uint32_t *group_of,
 							  CScanSelection *missing, uint32_t *missing_hashes);
 
+/*
+ * Keep only some groups; they get new numbers, in the same order.  Keys may be changed
+ * before cscan_group_table_rehash(), which must follow.
+ */
+extern void cscan_group_table_keep(CScanGroupTable *table, bool (*is_kept) (const void *arg, const CScanGroupHead *group),
+								   const void *arg);
+extern void cscan_group_table_rehash(CScanGroupTable *table);
+
 #endif							/* CSCAN_GROUP_TABLE_H */

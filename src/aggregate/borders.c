@@ -1,0 +1,209 @@
+/*-------------------------------------------------------------------------
+ *
+ * borders.c
+ *		Groups that are complete before all rows have been read (Section 7.2 of
+ *		the paper).
+ *
+ * Chunks come in any order.  A group is complete if its key lies outside the bounds
+ * of what is still to come (exec/bounds.h).  When most groups are complete, these go
+ * out, and only the others are kept.  So a GROUP BY of a key that follows the order
+ * of the table takes little memory, and has its first rows early.
+ *
+ * Whether the table is in that order need not be known: if it is not, groups are
+ * complete at the end, as without borders.
+ *
+ * Invariant: a group is complete only if no row that is still to come has its key.
+ * Its number does not change before all complete groups have gone out.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "utils/memutils.h"
+
+#include "aggregate/aggregate.h"
+#include "exec/bounds.h"
+
+/* Fewer groups stay as they are, if there is memory. */
+#define FEW_GROUPS	1024
+
+struct CScanBorders
+{
+	MemoryContext context;		/* of the bounds */
+	int			key;
+	int			attribute;		/* of the table, from 0 */
+	Oid			brin;			/* the index that has bounds, or InvalidOid */
+	CScanBounds *bounds;		/* NULL: none in this pass */
+	bool		begun;
+	int64		minimum;		/* of what is left, when it was looked at last */
+	int64		maximum;
+	uint32		enough;			/* groups to look for complete ones */
+};
+
+/* Nothing has been read yet in this pass. */
+void
+cscan_borders_begin(CScanBorders *borders)
+{
+	MemoryContextReset(borders->context);
+	borders->bounds = NULL;
+	borders->begun = false;
+	borders->enough = FEW_GROUPS;
+}
+
+CScanBorders *
+cscan_borders_create(CScanAggregateState *node, int key, Oid brin)
+{
+	CScanBorders *borders = palloc0(sizeof(CScanBorders));
+
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		/* Nobody but its own function knows how to free such a state. */
+		if (node->aggregates[i].kind == CSCAN_AGGREGATE_TRANSITION &&
+			node->aggregates[i].aggref->aggtranstype == INTERNALOID)
+			return NULL;
+	}
+	borders->context = AllocSetContextCreate(node->css.ss.ps.state->es_query_cxt, "CScan bounds", ALLOCSET_DEFAULT_SIZES);
+	borders->key = key;
+	borders->attribute = castNode(Var, list_nth(node->keys, key))->varattno - 1;
+	borders->brin = brin;
+	cscan_borders_begin(borders);
+	cscan_chunks_record(node->input->scan);
+	return borders;
+}
+
+int
+cscan_borders_key(const CScanAggregateState *node)
+{
+	return node->borders->key;
+}
+
+static bool
+is_complete(const CScanBorders *borders, const CScanGroupHead *group)
+{
+	return (group->nulls & ((uint32) 1 << borders->key)) == 0 &&
+		(group->keys[borders->key] < borders->minimum || group->keys[borders->key] > borders->maximum);
+}
+
+static bool
+is_open(const void *borders, const CScanGroupHead *group)
+{
+	return !is_complete(borders, group);
+}
+
+bool
+cscan_borders_is_complete(const CScanAggregateState *node, uint32 group)
+{
+	return is_complete(node->borders, cscan_group(&node->groups, group));
+}
+
+bool
+cscan_borders_reached(CScanAggregateState *node)
+{
+	CScanBorders *borders = node->borders;
+	uint32		ncomplete = 0;
+
+	if (!borders->begun)
+	{
+		MemoryContext old = MemoryContextSwitchTo(borders->context);
+
+		borders->begun = true;
+		borders->bounds = cscan_bounds_find(node->input->scan, borders->attribute, borders->brin);
+		MemoryContextSwitchTo(old);
+	}
+	/* A spilled row's tape depends on the numbers of strings. */
+	if (borders->bounds == NULL || !cscan_bounds_advance(borders->bounds) || cscan_spill_is_writing(node) ||
+		(node->groups.ngroups < borders->enough && cscan_aggregate_may_grow(node, CSCAN_BATCH)))
+		return false;
+	cscan_bounds_left(borders->bounds, &borders->minimum, &borders->maximum);
+	for (uint32 g = 0; g < node->groups.ngroups; g++)
+		ncomplete += cscan_borders_is_complete(node, g);
+	if (ncomplete >= node->groups.ngroups / 2)
+		return true;
+	borders->enough = node->groups.ngroups + node->groups.ngroups / 2;
+	return false;
+}
+
+/* ------------------------------------------------------------------
+ * Open groups
+ * ------------------------------------------------------------------ */
+
+/* The places of a group's numbers of strings: of a key, and of what it shows. */
+static int
+numbers_of(CScanAggregateState *node, uint32 group, int k, int64 *places[2])
+{
+	CScanGroupHead *head = cscan_group(&node->groups, group);
+	int			n = 0;
+
+	if (head->nulls & ((uint32) 1 << k))
+		return 0;
+	places[n++] = &head->keys[k];
+	if (cscan_equal_may_differ(node->common.key_kinds[k]))
+		places[n++] = &((int64 *) cscan_group_states(&node->groups, group))[k];
+	return n;
+}
+
+/* Forget the strings that no group has any more; the others get new numbers. */
+static void
+number_anew(CScanAggregateState *node, int k)
+{
+	CScanNumbering *numbering = &node->numbering[k];
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "CScan strings", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	StringInfo	strings = NULL;
+	int64	   *places[2];
+
+	strings = makeStringInfo();
+	for (int pass = 0, at = 0; pass < 2; pass++)
+	{
+		if (pass == 1)
+			cscan_numbering_clear(numbering);
+		for (uint32 g = 0; g < node->groups.ngroups; g++)
+		{
+			int			n = numbers_of(node, g, k, places);
+
+			for (int i = 0; i < n; i++)
+			{
+				char		room[CSCAN_SHORT_STRING];
+				uint32		length;
+				const char *bytes;
+
+				if (*places[i] < CSCAN_FIRST_NUMBER)
+					continue;
+				if (pass == 0)
+				{
+					bytes = cscan_numbering_string(numbering, *places[i], room, &length);
+					appendBinaryStringInfo(strings, (char *) &length, sizeof(length));
+					appendBinaryStringInfo(strings, bytes, length);
+					continue;
+				}
+				memcpy(&length, strings->data + at, sizeof(length));
+				at += sizeof(length);
+				*places[i] = cscan_numbering_number(numbering, strings->data + at, length, true);
+				at += length;
+			}
+		}
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+void
+cscan_borders_keep_open(CScanAggregateState *node)
+{
+	CScanBorders *borders = node->borders;
+
+	for (uint32 g = 0; g < node->groups.ngroups; g++)
+	{
+		if (cscan_borders_is_complete(node, g))
+			cscan_aggregates_end_group(node, cscan_group_states(&node->groups, g));
+	}
+	cscan_group_table_keep(&node->groups, is_open, borders);
+	for (int k = 0; k < node->nkeys; k++)
+	{
+		if (node->common.key_kinds[k] != CSCAN_KEY_DATUM && node->numbering[k].n > 0)
+			number_anew(node, k);
+	}
+	cscan_inputs_forget_strings(node);
+	cscan_group_table_rehash(&node->groups);
+	borders->enough = Max(2 * node->groups.ngroups, FEW_GROUPS);
+}

@@ -1,0 +1,129 @@
+-- Ordered aggregation with borders: groups that are complete go out before all rows have been read.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set helpers :abs_srcdir '/sql/helpers.psql'
+CREATE SCHEMA borders;
+SET search_path = borders, public;
+\i :helpers
+CREATE FUNCTION fetched(c refcursor, n int) RETURNS SETOF record LANGUAGE plpgsql AS $$
+DECLARE r record;
+BEGIN
+    FOR i IN 1 .. n LOOP
+        FETCH c INTO r;
+        EXIT WHEN NOT FOUND;
+        RETURN NEXT r;
+    END LOOP;
+END $$;
+CREATE TABLE t (k int, at timestamp, name text, n numeric, price numeric(10,2), f float8, v int);
+INSERT INTO t SELECT i / 4, timestamp '2020-01-01' + (i / 4) * interval '1 minute', 'customer number ' || i / 400, (i % 13) / 10.0 + (i % 3) * 1e15,
+        CASE WHEN i % 500 = 0 THEN 'NaN' ELSE i % 1000 / 100.0 END, i % 4, i FROM generate_series(0, 39999) i;
+CREATE TABLE c (LIKE t) WITH (fillfactor = 30);
+INSERT INTO c TABLE t;
+CREATE INDEX t_brin ON t USING brin (v, at, k) WITH (pages_per_range = 4);
+VACUUM (FREEZE, ANALYZE) t, c;
+CREATE INDEX c_columns ON c USING cscan_columns (k, at, name, n, price, f, v) WITH (row_group_blocks = 64);
+VACUUM c;
+
+-- The key that has borders, and whether most groups are closed early; the answer is that without vectors.
+CREATE FUNCTION ask(query text, OUT border_key text, OUT most_early boolean, OUT spilled bigint, OUT same boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+    wanted text;
+    got text;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+    WITH RECURSIVE nodes AS (
+        SELECT plan #> '{0,Plan}' AS node
+        UNION ALL SELECT json_array_elements(node -> 'Plans') FROM nodes)
+    SELECT node ->> 'CScan Border Key', (node ->> 'CScan Groups Closed Early')::bigint > (node ->> 'Actual Rows')::numeric / 2,
+        (node ->> 'CScan Rows Spilled')::bigint
+        INTO border_key, most_early, spilled FROM nodes WHERE node ->> 'Custom Plan Provider' = 'CScan Aggregate';
+    EXECUTE 'SELECT md5(string_agg(x::text, '' '' ORDER BY x::text)) || count(*) FROM (' || query || ') x' INTO got;
+    PERFORM set_config('cscan.vectors', 'off', true);
+    EXECUTE 'SELECT md5(string_agg(x::text, '' '' ORDER BY x::text)) || count(*) FROM (' || query || ') x' INTO wanted;
+    PERFORM set_config('cscan.vectors', 'on', true);
+    same := got IS NOT DISTINCT FROM wanted;
+END $$;
+-- What other plans cost does not matter here.
+SET enable_sort = off;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 8;
+EXPLAIN (COSTS OFF) SELECT k, count(*) FROM t GROUP BY k;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT name, k, sum(v) FROM c GROUP BY name, k;
+RESET enable_seqscan;
+
+-- Of pages, with the bounds of a BRIN index
+SELECT * FROM ask('SELECT k, count(*), sum(v), min(price), avg(f) FROM t GROUP BY k');
+SELECT * FROM ask('SELECT at, count(*) FROM t GROUP BY at HAVING sum(v) % 3 = 0');
+SELECT * FROM ask('SELECT k, name, sum(price), max(price), max(n), min(name), max(f), count(*) FILTER (WHERE v % 2 = 0) FROM t GROUP BY name, k');
+SELECT * FROM ask('SELECT k, n, count(*) FROM t WHERE v % 5 <> 3 GROUP BY k, n');
+-- Of column runs
+SET enable_seqscan = off;
+SELECT * FROM ask('SELECT k, count(*), sum(v), min(price), avg(f) FROM c GROUP BY k');
+SELECT * FROM ask('SELECT at, count(*) FROM c GROUP BY at HAVING sum(v) % 3 = 0');
+SELECT * FROM ask('SELECT k, name, sum(price), max(price), max(n), min(name), max(f), count(*) FILTER (WHERE v % 2 = 0) FROM c GROUP BY name, k');
+SELECT * FROM ask('SELECT k, n, count(*) FROM c WHERE k > 3000 GROUP BY k, n');
+RESET enable_seqscan;
+
+-- Few groups have none, nor has a key without bounds, or a state that only its function can free
+SELECT * FROM ask('SELECT name, count(*) FROM t GROUP BY name');
+SELECT * FROM ask('SELECT f, v % 3000, count(*) FROM t WHERE f IS NULL GROUP BY f, v % 3000');
+SELECT border_key, most_early, same FROM ask('SELECT k, sum(f), stddev(v) FROM t GROUP BY k');
+
+-- The end of a table that grows has no bounds in any index; few blocks are looked at
+INSERT INTO t SELECT i / 4, timestamp '2020-01-01' + (i / 4) * interval '1 minute', 'customer number ' || i / 400, 1, 1, 1, i FROM generate_series(40000, 40999) i;
+INSERT INTO c SELECT i / 4, timestamp '2020-01-01' + (i / 4) * interval '1 minute', 'customer number ' || i / 400, 1, 1, 1, i FROM generate_series(40000, 40999) i;
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM t GROUP BY k');
+SET enable_seqscan = off;
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM c GROUP BY k');
+RESET enable_seqscan;
+
+-- Keys that are null, and keys all over the table, stay until the end
+INSERT INTO t SELECT NULL, NULL, NULL, 1, 1, 1, i FROM generate_series(1, 10) i;
+INSERT INTO t SELECT i * 100, NULL, NULL, 1, 1, 1, i FROM generate_series(1, 100) i;
+INSERT INTO c SELECT NULL, NULL, NULL, 1, 1, 1, i FROM generate_series(1, 10) i;
+INSERT INTO c SELECT i * 100, NULL, NULL, 1, 1, 1, i FROM generate_series(1, 100) i;
+SELECT border_key, spilled > 0 AS spilled, same FROM ask('SELECT k, count(*), sum(v) FROM t GROUP BY k');
+SET enable_seqscan = off;
+SELECT border_key, spilled > 0 AS spilled, same FROM ask('SELECT k, count(*), sum(v) FROM c GROUP BY k');
+RESET enable_seqscan;
+DELETE FROM t WHERE at IS NULL;
+DELETE FROM c WHERE at IS NULL;
+
+-- Rows that have gone elsewhere since the statistics were made, in an order that no index is in
+UPDATE t SET v = -v WHERE k % 7 = 0;
+UPDATE c SET v = -v WHERE k % 7 = 0;
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM t GROUP BY k');
+SET enable_seqscan = off;
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM c GROUP BY k');
+RESET enable_seqscan;
+-- Of this transaction, and of a snapshot from before
+VACUUM FREEZE t, c;
+BEGIN;
+DELETE FROM t WHERE k BETWEEN 5000 AND 5999;
+INSERT INTO t SELECT k, at, name, n, price, f, 0 FROM t WHERE k BETWEEN 100 AND 199;
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM t GROUP BY k');
+DECLARE early CURSOR FOR SELECT k, count(*), sum(v) FROM t GROUP BY k;
+CREATE TEMP TABLE got AS SELECT * FROM fetched('early', 100) AS x(k int, n bigint, v bigint);
+UPDATE t SET k = -k, v = 1;
+INSERT INTO got SELECT * FROM fetched('early', 100000) AS x(k int, n bigint, v bigint);
+SELECT count(*), count(DISTINCT k), sum(k), sum(n), sum(v) FROM got;
+ROLLBACK;
+
+-- Again and again, with another parameter
+SELECT x, (SELECT sum(n) FROM (SELECT k, count(*) AS n FROM t WHERE v > x GROUP BY k OFFSET 0) y) FROM generate_series(0, 30000, 10000) x;
+
+-- A partial index has not the bounds of all rows
+DROP INDEX t_brin;
+CREATE INDEX t_some ON t USING brin (k) WHERE v > 0;
+SELECT border_key, same FROM ask('SELECT k, count(*) FROM t GROUP BY k');
+DROP INDEX t_some;
+CREATE INDEX t_bloom ON t USING brin (k int4_bloom_ops);
+CREATE INDEX t_multi ON t USING brin (k int4_minmax_multi_ops);
+SELECT border_key, same FROM ask('SELECT k, count(*) FROM t GROUP BY k');
+CREATE INDEX t_range ON t USING brin (k);
+SELECT border_key, same FROM ask('SELECT k, count(*) FROM t GROUP BY k');
+
+RESET ALL;
+SET client_min_messages = warning;
+DROP SCHEMA borders CASCADE;
