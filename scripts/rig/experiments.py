@@ -25,6 +25,7 @@ from .loops import Loops
 from .pgbench import Oltp, Overload
 from .queries import InTurn, Permutations, Permuted, Policies
 from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm, WarmMembers
+from .vectors import Orders, Vectors, Workers
 from .workload import POLICIES, Adjacent, AllQueries, FullScans, Members, Mix, Ranges
 from .writes import Appended, Copied, Spread, Tpcb
 
@@ -118,6 +119,12 @@ WRITES = {
     'spread': Spread('rows all over lineitem are changed until no block is as it was: scans then'),
 }
 
+VECTORS = {
+    'one process': Vectors('aggregates over lineitem in memory, in one process'),
+    'workers': Workers('the same with two parallel workers'),
+    'orders': Orders('a GROUP BY of all orders, in the order of the table, with work_mem of 4 MB'),
+}
+
 QUERIES = {
     'alone': InTurn('one after the other, in memory'),
     'alone, all': InTurn('the same with cscan.min_table_size = 0', forced=True),
@@ -155,6 +162,7 @@ EXPERIMENTS = {
     'writes': Sweep('those who write lineitem beside an index of columns, and those who read it then', WRITES, ('copy',)),
     'overlap': Sweep('columns that queries have in common', OVERLAP, ('ABC', 'ABC,DEF')),
     'queries': Sweep("TPC-H's 22 and TPC-DS's 99 queries, off and on", QUERIES, ('alone',)),
+    'vectors': Sweep('aggregates over a table in memory, beside DuckDB', VECTORS, ('orders',)),
     'load-rate': LoadRate('count(*) of a cold table without a limit, beside fio'),
     'fast10': Streams('ten FAST scans, started 1 s apart', FullScans('F' * 10)),
     'mix10': Streams('five FAST and five SLOW scans, started 1 s apart', FullScans('FS' * 5)),
@@ -234,6 +242,11 @@ TARGETS = {
     ('columns', 'table2', 'columns', '*'): {'bytes': 0.06},
     **{('columns', 'table3', 'columns', core): {'bytes': 0.06} for core in CORE},
     ('columns', 'table3', 'columns', 'columns-normal'): {'bytes': 0.5},
+    ('vectors', 'one process', 'relevance', 'postgres'): {'Q6': 0.75, 'Q1': 0.5, 'count': 1.0},
+    ('vectors', 'one process', 'columns', 'postgres'): {'Q6': 0.15, 'Q6, a year': 0.1, 'Q1': 0.09, 'count': 0.1, 'sum': 0.1},
+    ('vectors', 'one process', 'columns', 'duckdb'): {'Q6': 5.0, 'Q1': 5.0},
+    ('vectors', 'workers', 'relevance-workers', 'relevance'): {'Q6': 1 / 1.8, 'Q1': 1 / 1.8},
+    ('vectors', 'orders', 'relevance', 'postgres'): {'orders': 0.7, 'first row': 0.1},
     ('writes', 'copy', 'columns', 'postgres'): {'COPY': 1.1},
     ('writes', 'tpcb', 'columns', 'postgres'): {'transaction': 1 / 0.97},
     ('writes', 'appends', 'columns', 'postgres'): {'FAST': 0.35},

@@ -39,6 +39,9 @@ rig_environment() {
         read -ra packages < <(PYTHONPATH=$TOP/scripts PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m rig.tpc)
         missing+=("${packages[@]}")
     fi
+    if [[ $module = bench && " $* " == *vectors* ]] && ! "$venv/bin/python" -c 'import duckdb' 2>/dev/null; then
+        missing+=(duckdb)
+    fi
     [[ ${#missing[@]} -gt 0 ]] || return 0
     say "installing ${missing[*]} in $venv"
     "$venv/bin/pip" --quiet --disable-pip-version-check install "${missing[@]}" >&2 ||

@@ -300,8 +300,14 @@ class Warm:
         hot = data.load_hot(rig.cluster)
         rig.start(max(1024 * MB, hot * 5 // 2), None, None)
 
+    def connect(self, rig, variant, **settings):
+        return rig.cluster.connect(self.where, **VARIANTS[variant].settings, **settings, statement_timeout=f'{rig.settings.timeout}s')
+
     def load(self, session):
         session.execute("SELECT pg_prewarm('hot')")
+
+    def finish(self, session):
+        """What load() or start() has left."""
 
     def prepare(self, session, variant, rig):
         for sql in self.queries.values():
@@ -319,8 +325,8 @@ class Warm:
         sessions = {}
         for variant in variants:
             forced = {'cscan.min_table_size': 0} if rig.cscan else {}
-            sessions[variant] = rig.cluster.connect(self.where, **VARIANTS[variant].settings, **forced, statement_timeout=f'{rig.settings.timeout}s')
-        some = sessions[variants[0]]
+            sessions[variant] = self.connect(rig, variant, **forced)
+        some = next(session for variant, session in sessions.items() if VARIANTS[variant].plan)
         some.execute('CREATE EXTENSION IF NOT EXISTS pg_prewarm')
         self.load(some)
         for variant, session in sessions.items():
@@ -332,6 +338,7 @@ class Warm:
                 for variant in order.sample(variants, len(variants)):
                     rows[variant]['pairs'][name].append(self.time(sessions[variant], name))
         read = (rig.limit.bytes_read() or 0) - (read or 0)
+        self.finish(some)
         for session in sessions.values():
             session.close()
         rig.cluster.stop()

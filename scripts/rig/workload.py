@@ -256,6 +256,7 @@ VARIANTS = {
     **{f'columns-{policy}': Variant(r'CScan Index: lineitem_columns', policy, database=COLUMNS) for policy in POLICIES[1:]},
     **{f'ten-{policy}': Variant(r'CScan Index: ten_columns', policy) for policy in POLICIES},
     'pg_prewarm': Variant(''),
+    'duckdb': Variant(''),      # with one thread, in a file of its own
     'fio': Variant(''),         # no server at all: what the disk can do
 }
 

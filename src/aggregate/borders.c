@@ -4,8 +4,8 @@
  *		Groups that are complete before all rows have been read (Section 7.2 of
  *		the paper).
  *
- * Chunks come in any order.  A group is complete if its key lies outside the bounds
- * of what is still to come (exec/bounds.h).  When most groups are complete, these go
+ * Chunks come in any order.  A group is complete if nothing that is still to come can
+ * have its key (exec/bounds.h).  When most groups are complete, these go
  * out, and only the others are kept.  So a GROUP BY of a key that follows the order
  * of the table takes little memory, and has its first rows early.
  *
@@ -35,8 +35,6 @@ struct CScanBorders
 	Oid			brin;			/* the index that has bounds, or InvalidOid */
 	CScanBounds *bounds;		/* NULL: none in this pass */
 	bool		begun;
-	int64		minimum;		/* of what is left, when it was looked at last */
-	int64		maximum;
 	uint32		enough;			/* groups to look for complete ones */
 };
 
@@ -81,7 +79,7 @@ static bool
 is_complete(const CScanBorders *borders, const CScanGroupHead *group)
 {
 	return (group->nulls & ((uint32) 1 << borders->key)) == 0 &&
-		(group->keys[borders->key] < borders->minimum || group->keys[borders->key] > borders->maximum);
+		!cscan_bounds_may_come(borders->bounds, group->keys[borders->key]);
 }
 
 static bool
@@ -114,7 +112,7 @@ cscan_borders_reached(CScanAggregateState *node)
 	if (borders->bounds == NULL || !cscan_bounds_advance(borders->bounds) || cscan_spill_is_writing(node) ||
 		(node->groups.ngroups < borders->enough && cscan_aggregate_may_grow(node, CSCAN_BATCH)))
 		return false;
-	cscan_bounds_left(borders->bounds, &borders->minimum, &borders->maximum);
+	cscan_bounds_look(borders->bounds);
 	for (uint32 g = 0; g < node->groups.ngroups; g++)
 		ncomplete += cscan_borders_is_complete(node, g);
 	if (ncomplete >= node->groups.ngroups / 2)

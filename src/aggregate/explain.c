@@ -14,9 +14,9 @@
 
 /* Add an expression that PostgreSQL computes row by row, whatever the values are. */
 static List *
-add(List *texts, const CScanRowExpr *row, List *context, const ExplainState *es)
+add(List *texts, const Expr *expr, List *context, const ExplainState *es)
 {
-	char	   *text = deparse_expression((Node *) row->expr, context, cscan_explain_prefixes(es), false);
+	char	   *text = deparse_expression((Node *) expr, context, cscan_explain_prefixes(es), false);
 	ListCell   *lc;
 
 	foreach(lc, texts)
@@ -38,26 +38,24 @@ find_row_by_row(const CScanAggregateState *node, List *context, const ExplainSta
 	for (int i = 0; i < input->nclauses; i++)
 	{
 		if (!input->clauses[i]->vectorized)
-			texts = add(texts, &input->clauses[i]->row, context, es);
+			texts = add(texts, input->clauses[i]->row.expr, context, es);
 	}
 	for (int k = 0; k < input->nkeys; k++)
 	{
 		if (!input->keys[k].vectorized && input->keys[k].column < 0)
-			texts = add(texts, &input->keys[k].row, context, es);
+			texts = add(texts, input->keys[k].row.expr, context, es);
 	}
 	for (int i = 0; i < node->naggregates; i++)
 	{
 		const CScanAggregate *aggregate = &node->aggregates[i];
 
-		for (int k = 0; k < aggregate->narguments; k++)
-		{
-			const CScanArgumentInput *argument = &input->arguments[aggregate->argument + k];
-
-			if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION || !argument->vectorized)
-				texts = add(texts, &argument->row, context, es);
-		}
+		/* Of an aggregate that has vectors the argument may have none. */
+		if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION)
+			texts = add(texts, (const Expr *) aggregate->aggref, context, es);
+		else if (aggregate->argument >= 0 && !input->arguments[aggregate->argument].vectorized)
+			texts = add(texts, input->arguments[aggregate->argument].row.expr, context, es);
 		if (aggregate->filter >= 0 && !input->filters[aggregate->filter]->vectorized)
-			texts = add(texts, &input->filters[aggregate->filter]->row, context, es);
+			texts = add(texts, input->filters[aggregate->filter]->row.expr, context, es);
 	}
 	return texts;
 }

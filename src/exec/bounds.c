@@ -17,6 +17,7 @@
  */
 #include "compat.h"
 
+#include "access/brin.h"
 #include "access/brin_internal.h"
 #include "access/brin_revmap.h"
 #include "access/brin_tuple.h"
@@ -55,11 +56,12 @@ struct CScanBounds
 	int64	   *minima;
 	int64	   *maxima;
 
-	/* Units in the order of their bounds, from the first that is left on */
-	uint32	   *by_minimum;		/* ascending */
-	uint32	   *by_maximum;		/* descending */
-	uint32		next_minimum;
-	uint32		next_maximum;
+	uint32	   *by_minimum;		/* units, ascending */
+
+	/* Intervals of the values that could come at the last look; disjoint, ascending */
+	int64	   *begins;
+	int64	   *ends;			/* inclusive */
+	uint32		nintervals;
 
 	CScanRange	portion;		/* of the chunk that is being read, what counts */
 };
@@ -236,6 +238,24 @@ find_in_groups(CScanState *scan, int attribute)
  * BRIN
  * ------------------------------------------------------------------ */
 
+uint32
+cscan_bounds_unit(Oid index, bool brin)
+{
+	Relation	rel = index_open(index, AccessShareLock);
+	BrinStatsData stats;
+	uint32		blocks;
+
+	if (brin)
+	{
+		brinGetStats(rel, &stats);
+		blocks = stats.pagesPerRange;
+	}
+	else
+		blocks = cscan_store_group_blocks(rel);
+	index_close(rel, AccessShareLock);
+	return blocks;
+}
+
 bool
 cscan_bounds_are_possible(Oid type)
 {
@@ -337,23 +357,6 @@ compare_minima(const void *a, const void *b, void *arg)
 	return (x > y) - (x < y);
 }
 
-static int
-compare_maxima(const void *a, const void *b, void *arg)
-{
-	return compare_minima(b, a, arg);
-}
-
-static uint32 *
-sort(const CScanBounds *b, int64 *bounds, qsort_arg_comparator compare)
-{
-	uint32	   *sorted = MemoryContextAllocHuge(CurrentMemoryContext, b->nunits * sizeof(uint32));
-
-	for (uint32 u = 0; u < b->nunits; u++)
-		sorted[u] = u;
-	qsort_arg(sorted, b->nunits, sizeof(uint32), compare, bounds);
-	return sorted;
-}
-
 CScanBounds *
 cscan_bounds_find(CScanState *scan, int attribute, Oid brin)
 {
@@ -381,8 +384,12 @@ cscan_bounds_find(CScanState *scan, int attribute, Oid brin)
 		else if (b->minima[u] > b->maxima[u])
 			b->left[u] = 0;
 	}
-	b->by_minimum = sort(b, b->minima, compare_minima);
-	b->by_maximum = sort(b, b->maxima, compare_maxima);
+	b->by_minimum = MemoryContextAllocHuge(CurrentMemoryContext, b->nunits * sizeof(uint32));
+	b->begins = MemoryContextAllocHuge(CurrentMemoryContext, b->nunits * sizeof(int64));
+	b->ends = MemoryContextAllocHuge(CurrentMemoryContext, b->nunits * sizeof(int64));
+	for (uint32 u = 0; u < b->nunits; u++)
+		b->by_minimum[u] = u;
+	qsort_arg(b->by_minimum, b->nunits, sizeof(uint32), compare_minima, b->minima);
 	return b;
 }
 
@@ -447,12 +454,43 @@ cscan_bounds_advance(CScanBounds *b)
 }
 
 void
-cscan_bounds_left(CScanBounds *b, int64 *minimum, int64 *maximum)
+cscan_bounds_look(CScanBounds *b)
 {
-	while (b->next_minimum < b->nunits && b->left[b->by_minimum[b->next_minimum]] == 0)
-		b->next_minimum++;
-	while (b->next_maximum < b->nunits && b->left[b->by_maximum[b->next_maximum]] == 0)
-		b->next_maximum++;
-	*minimum = b->next_minimum < b->nunits ? b->minima[b->by_minimum[b->next_minimum]] : PG_INT64_MAX;
-	*maximum = b->next_maximum < b->nunits ? b->maxima[b->by_maximum[b->next_maximum]] : PG_INT64_MIN;
+	b->nintervals = 0;
+	for (uint32 i = 0; i < b->nunits; i++)
+	{
+		uint32		unit = b->by_minimum[i];
+
+		if (b->left[unit] == 0)
+			continue;
+		if (b->nintervals > 0 && b->minima[unit] <= b->ends[b->nintervals - 1])
+		{
+			b->ends[b->nintervals - 1] = Max(b->ends[b->nintervals - 1], b->maxima[unit]);
+			continue;
+		}
+		b->begins[b->nintervals] = b->minima[unit];
+		b->ends[b->nintervals++] = b->maxima[unit];
+	}
+}
+
+bool
+cscan_bounds_may_come(const CScanBounds *b, int64 value)
+{
+	uint32		low = 0;
+	uint32		n = b->nintervals;
+
+	/* The first interval that does not end before the value */
+	while (n > 0)
+	{
+		uint32		half = n / 2;
+
+		if (b->ends[low + half] < value)
+		{
+			low += half + 1;
+			n -= half + 1;
+		}
+		else
+			n = half;
+	}
+	return low < b->nintervals && b->begins[low] <= value;
 }

@@ -7,7 +7,7 @@
  * The blocks of a table are divided into units.  Of each unit the least and the
  * greatest value of one column are known: of a row group those of its runs, of a
  * range of blocks those in a BRIN index.  What the scan has read counts no more.
- * So what is left has bounds, whatever the order of chunks is.
+ * So it is known which values what is left can have, whatever the order of chunks is.
  *
  * Values are integers, see vector/vector.h.  Nulls have no bounds.
  *
@@ -34,8 +34,14 @@ extern CScanBounds *cscan_bounds_find(CScanState *scan, int attribute, Oid brin)
  */
 extern bool cscan_bounds_advance(CScanBounds *bounds);
 
-/* Get the bounds of what is left; "minimum" is above "maximum" if nothing is. */
-extern void cscan_bounds_left(CScanBounds *bounds, int64 *minimum, int64 *maximum);
+/* Find out which values what is left can have. */
+extern void cscan_bounds_look(CScanBounds *bounds);
+
+/* Can a row that was left at the last look have this value? */
+extern bool cscan_bounds_may_come(const CScanBounds *bounds, int64 value);
+
+/* How many blocks have bounds of their own in an index: a BRIN index, or else one of columns. */
+extern uint32 cscan_bounds_unit(Oid index, bool brin);
 
 /* Can there be bounds of a column of this type? */
 extern bool cscan_bounds_are_possible(Oid type);

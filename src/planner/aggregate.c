@@ -153,6 +153,7 @@ typedef struct CScanBorder
 	Oid			brin;			/* the index that has its bounds; InvalidOid: the
 								 * scan's own */
 	double		correlation;	/* of the key with places in the table; 0: none */
+	double		unit_blocks;	/* blocks that have bounds of their own */
 } CScanBorder;
 
 /* Find what is grouped by and aggregated; false if some of it is not supported. */
@@ -396,7 +397,7 @@ find_brin(const RelOptInfo *rel, AttrNumber attribute, Oid type)
 static CScanBorder
 find_border(PlannerInfo *root, Path *path, const CScanGrouping *grouping, double ngroups)
 {
-	CScanBorder border = {-1, InvalidOid, 0};
+	CScanBorder border = {-1, InvalidOid, 0, 0};
 	ListCell   *lc;
 
 	path = scan_of(path);
@@ -419,9 +420,29 @@ find_border(PlannerInfo *root, Path *path, const CScanGrouping *grouping, double
 		}
 		correlation = correlation_of(root, key);
 		if (correlation >= BORDER_CORRELATION && correlation > border.correlation)
-			border = (CScanBorder) {foreach_current_index(lc), brin, correlation};
+			border = (CScanBorder) {foreach_current_index(lc), brin, correlation, 0};
 	}
+	if (border.key >= 0)
+		border.unit_blocks = cscan_bounds_unit(OidIsValid(border.brin) ? border.brin : cscan_column_path_index(path),
+											   OidIsValid(border.brin));
 	return border;
+}
+
+/*
+ * Which part of a scan comes before its first complete groups: a chunk, until there
+ * are enough groups, and groups that have rows all over the table.
+ */
+static double
+share_before_first(Path *path, const CScanBorder *border, double ngroups)
+{
+	double		share;
+
+	if (border->key < 0)
+		return 1.0;
+	path = scan_of(path);
+	share = Max((double) cscan_shared->preferred_chunk_blocks, border->unit_blocks) / Max(path->parent->pages, 1) +
+		BORDER_GROUPS / ngroups;
+	return Min(Max(share, 1.0 - border->correlation), 1.0);
 }
 
 static void
@@ -440,7 +461,8 @@ set_costs(PlannerInfo *root, Path *child, const CScanGrouping *grouping, const C
 		VECTORS_SHARE * transitions + costs.transCost.startup + costs.finalCost.startup +
 		cost_of_spilling(child->rows, ngroups * open, child->pathtarget->width, list_length(grouping->aggrefs));
 	path->total_cost = path->startup_cost + ngroups * (cpu_tuple_cost + costs.finalCost.per_tuple);
-	path->startup_cost = child->startup_cost + (path->startup_cost - child->startup_cost) * open;
+	path->startup_cost = child->startup_cost +
+		(path->startup_cost - child->startup_cost) * share_before_first(child, border, ngroups);
 	path->rows = ngroups;
 	cscan_copy_disabled(path, child);
 }

@@ -320,6 +320,12 @@ cscan_is_column_path(const Path *path)
 	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods == &column_path_methods;
 }
 
+Oid
+cscan_column_path_index(const Path *path)
+{
+	return (Oid) linitial_int(((const CustomPath *) path)->custom_private);
+}
+
 static Path *
 make_path(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, int workers)
 {

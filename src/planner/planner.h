@@ -70,6 +70,9 @@ extern void cscan_paths_init(void);
 extern void cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 extern bool cscan_is_column_path(const Path *path);
 
+/* The index of such a path. */
+extern Oid	cscan_column_path_index(const Path *path);
+
 /*
  * convert.c: a CScan in the place of a SeqScan, a TidRangeScan, or a marked
  * BitmapHeapScan.

@@ -65,6 +65,18 @@ SELECT * FROM ask('SELECT k, name, sum(price), max(price), max(n), min(name), ma
 SELECT * FROM ask('SELECT k, n, count(*) FROM c WHERE k > 3000 GROUP BY k, n');
 RESET enable_seqscan;
 
+-- Beside a scan that is in the middle of the table, and takes the chunks of that part along
+BEGIN;
+DECLARE middle CURSOR FOR SELECT k FROM t;
+MOVE 20000 IN middle;
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM t GROUP BY k');
+COMMIT;
+-- Few rows only: another plan has them sooner, where there is one.
+CREATE INDEX t_k ON t (k);
+EXPLAIN (COSTS OFF) SELECT k, count(*) FROM t GROUP BY k LIMIT 10;
+DROP INDEX t_k;
+EXPLAIN (COSTS OFF) SELECT k, count(*) FROM t GROUP BY k LIMIT 10;
+
 -- Few groups have none, nor has a key without bounds, or a state that only its function can free
 SELECT * FROM ask('SELECT name, count(*) FROM t GROUP BY name');
 SELECT * FROM ask('SELECT f, v % 3000, count(*) FROM t WHERE f IS NULL GROUP BY f, v % 3000');
@@ -83,9 +95,9 @@ INSERT INTO t SELECT NULL, NULL, NULL, 1, 1, 1, i FROM generate_series(1, 10) i;
 INSERT INTO t SELECT i * 100, NULL, NULL, 1, 1, 1, i FROM generate_series(1, 100) i;
 INSERT INTO c SELECT NULL, NULL, NULL, 1, 1, 1, i FROM generate_series(1, 10) i;
 INSERT INTO c SELECT i * 100, NULL, NULL, 1, 1, 1, i FROM generate_series(1, 100) i;
-SELECT border_key, spilled > 0 AS spilled, same FROM ask('SELECT k, count(*), sum(v) FROM t GROUP BY k');
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM t GROUP BY k');
 SET enable_seqscan = off;
-SELECT border_key, spilled > 0 AS spilled, same FROM ask('SELECT k, count(*), sum(v) FROM c GROUP BY k');
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM c GROUP BY k');
 RESET enable_seqscan;
 DELETE FROM t WHERE at IS NULL;
 DELETE FROM c WHERE at IS NULL;
