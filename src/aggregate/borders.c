@@ -36,6 +36,7 @@ struct CScanBorders
 	CScanBounds *bounds;		/* NULL: none in this pass */
 	bool		begun;
 	uint32		enough;			/* groups to look for complete ones */
+	uint32		enough_if_full; /* the same if there is no memory for more */
 };
 
 /* Nothing has been read yet in this pass. */
@@ -46,6 +47,7 @@ cscan_borders_begin(CScanBorders *borders)
 	borders->bounds = NULL;
 	borders->begun = false;
 	borders->enough = FEW_GROUPS;
+	borders->enough_if_full = 1;
 }
 
 CScanBorders *
@@ -98,7 +100,9 @@ bool
 cscan_borders_reached(CScanAggregateState *node)
 {
 	CScanBorders *borders = node->borders;
+	uint32		ngroups = node->groups.ngroups;
 	uint32		ncomplete = 0;
+	bool		few;
 
 	if (!borders->begun)
 	{
@@ -109,16 +113,19 @@ cscan_borders_reached(CScanAggregateState *node)
 		MemoryContextSwitchTo(old);
 	}
 	/* A spilled row's tape depends on the numbers of strings. */
-	if (borders->bounds == NULL || !cscan_bounds_advance(borders->bounds) || cscan_spill_is_writing(node) ||
-		(node->groups.ngroups < borders->enough && cscan_aggregate_may_grow(node, CSCAN_BATCH)))
+	if (borders->bounds == NULL || !cscan_bounds_advance(borders->bounds) || cscan_spill_is_writing(node))
+		return false;
+
+	/* To look costs as much as there are groups.  So they must have become more since the last time. */
+	few = ngroups < borders->enough;
+	if (few && (ngroups < borders->enough_if_full || cscan_aggregate_may_grow(node, CSCAN_BATCH)))
 		return false;
 	cscan_bounds_look(borders->bounds);
-	for (uint32 g = 0; g < node->groups.ngroups; g++)
+	for (uint32 g = 0; g < ngroups; g++)
 		ncomplete += cscan_borders_is_complete(node, g);
-	if (ncomplete >= node->groups.ngroups / 2)
-		return true;
-	borders->enough = node->groups.ngroups + node->groups.ngroups / 2;
-	return false;
+	borders->enough = ngroups + ngroups / 2;
+	borders->enough_if_full = ngroups + ngroups / 8 + 1;
+	return ncomplete > 0 && ncomplete >= ngroups / (few ? 8 : 2);
 }
 
 /* ------------------------------------------------------------------
@@ -146,42 +153,50 @@ number_anew(CScanAggregateState *node, int k)
 {
 	CScanNumbering *numbering = &node->numbering[k];
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "CScan strings", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	StringInfo	strings = NULL;
+	uint32		n = numbering->n;
+	int64	   *numbers = MemoryContextAllocHuge(context, n * sizeof(int64));	/* 0: nobody has it */
+	char	   *bytes = MemoryContextAllocHuge(context, numbering->nbytes + 1);
+	uint32	   *lengths = MemoryContextAllocHuge(context, n * sizeof(uint32));
+	char	   *at = bytes;
 	int64	   *places[2];
 
-	strings = makeStringInfo();
-	for (int pass = 0, at = 0; pass < 2; pass++)
+	memset(numbers, 0, n * sizeof(int64));
+	for (uint32 g = 0; g < node->groups.ngroups; g++)
 	{
-		if (pass == 1)
-			cscan_numbering_clear(numbering);
-		for (uint32 g = 0; g < node->groups.ngroups; g++)
+		for (int i = numbers_of(node, g, k, places); i-- > 0;)
 		{
-			int			n = numbers_of(node, g, k, places);
-
-			for (int i = 0; i < n; i++)
-			{
-				char		room[CSCAN_SHORT_STRING];
-				uint32		length;
-				const char *bytes;
-
-				if (*places[i] < CSCAN_FIRST_NUMBER)
-					continue;
-				if (pass == 0)
-				{
-					bytes = cscan_numbering_string(numbering, *places[i], room, &length);
-					appendBinaryStringInfo(strings, (char *) &length, sizeof(length));
-					appendBinaryStringInfo(strings, bytes, length);
-					continue;
-				}
-				memcpy(&length, strings->data + at, sizeof(length));
-				at += sizeof(length);
-				*places[i] = cscan_numbering_number(numbering, strings->data + at, length, true);
-				at += length;
-			}
+			if (*places[i] >= CSCAN_FIRST_NUMBER)
+				numbers[*places[i] - CSCAN_FIRST_NUMBER] = 1;
 		}
 	}
-	MemoryContextSwitchTo(old);
+	for (uint32 i = 0; i < n; i++)
+	{
+		char		room[CSCAN_SHORT_STRING];
+		const char *string;
+
+		if (numbers[i] == 0)
+			continue;
+		string = cscan_numbering_string(numbering, CSCAN_FIRST_NUMBER + i, room, &lengths[i]);
+		memcpy(at, string, lengths[i]);
+		at += lengths[i];
+	}
+	cscan_numbering_clear(numbering);
+	at = bytes;
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (numbers[i] == 0)
+			continue;
+		numbers[i] = cscan_numbering_number(numbering, at, lengths[i], true);
+		at += lengths[i];
+	}
+	for (uint32 g = 0; g < node->groups.ngroups; g++)
+	{
+		for (int i = numbers_of(node, g, k, places); i-- > 0;)
+		{
+			if (*places[i] >= CSCAN_FIRST_NUMBER)
+				*places[i] = numbers[*places[i] - CSCAN_FIRST_NUMBER];
+		}
+	}
 	MemoryContextDelete(context);
 }
 
@@ -204,4 +219,5 @@ cscan_borders_keep_open(CScanAggregateState *node)
 	cscan_inputs_forget_strings(node);
 	cscan_group_table_rehash(&node->groups);
 	borders->enough = Max(2 * node->groups.ngroups, FEW_GROUPS);
+	borders->enough_if_full = node->groups.ngroups + node->groups.ngroups / 8 + 1;
 }

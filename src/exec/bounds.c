@@ -3,13 +3,14 @@
  * bounds.c
  *		Which values of a column may still come from a CScan (bounds.h).
  *
- * Bounds are found after the query's snapshot was taken.  A row that this snapshot
- * sees was put into its range of a BRIN index before its transaction committed.  A
- * block that is all-visible, and in column runs, has the same rows for this
- * snapshot until the query ends.  So bounds need not be looked up again.
+ * An index says what rows a block has had, but not always all that the query's
+ * snapshot still sees: a summary leaves out rows that an update has replaced on their
+ * page, say.  So it counts only for blocks that are all-visible after it was read.
+ * Such a block has no other rows than those that all see, this snapshot too, and for
+ * this snapshot it keeps them until the query ends.
  *
- * Where an index says nothing, the blocks are read once more than needed, if they
- * are few: at the end of a table that grows there nearly always are some.
+ * All other blocks are read once more than needed, if they are few: at the end of a
+ * table that grows there nearly always are some.
  *
  * Invariant: a row that is still to come is within the bounds of what is left.
  *
@@ -24,9 +25,10 @@
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/tableam.h"
-#include "access/xlog.h"
+#include "access/visibilitymap.h"
 #include "catalog/pg_type_d.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -36,6 +38,9 @@
 
 /* Ranges of a BRIN index are put together so that there are no more units. */
 #define MAX_UNITS		65536
+
+/* To look at more of them would take too long. */
+#define MAX_RANGES		(1024 * 1024)
 
 /* So many blocks, or a table's n-th part, may be read to find bounds. */
 #define LOOK_LEAST		128
@@ -296,49 +301,103 @@ get_range(BrinRevmap *revmap, BrinDesc *desc, BlockNumber block, Buffer *buffer,
 	return range->bt_placeholder ? NULL : range;
 }
 
-static CScanBounds *
-find_in_brin(CScanState *scan, int attribute, Oid brin)
+/*
+ * Set the bounds of a range's blocks: its summary's, and those of the blocks that the
+ * summary may not know.  False if these are too many.
+ */
+static bool
+set_range(CScanBounds *b, uint32 unit, const BrinValues *values, CScanRange blocks, Buffer *vm_buffer)
 {
-	Relation	index = index_open(brin, AccessShareLock);
+	Relation	rel = b->scan->css.ss.ss_currentRelation;
+	BlockNumber end = blocks.first;
+
+	while (end < blocks.end)
+	{
+		BlockNumber begin = end;
+
+		while (begin < blocks.end && values != NULL &&
+			   (visibilitymap_get_status(rel, begin, vm_buffer) & VISIBILITYMAP_ALL_VISIBLE))
+			begin++;
+		end = begin;
+		while (end < blocks.end && (values == NULL ||
+									!(visibilitymap_get_status(rel, end, vm_buffer) & VISIBILITYMAP_ALL_VISIBLE)))
+			end++;
+		if (!may_look(b, end - begin))
+			return false;
+		look_at(b, unit, begin, end);
+	}
+	if (values != NULL && !values->bv_allnulls)
+		add_values(b, unit, cscan_values_integer_of_datum(values->bv_values[0], b->typlen),
+				   cscan_values_integer_of_datum(values->bv_values[1], b->typlen));
+	return true;
+}
+
+/* The column of a BRIN index that has the bounds, or -1. */
+static int
+find_column(Relation index, int attribute)
+{
+	for (int c = 0; c < RelationGetNumberOfAttributes(index); c++)
+	{
+		if (index->rd_index->indkey.values[c] == attribute + 1 &&
+			cscan_bounds_in_brin(index->rd_opfamily[c], index->rd_opcintype[c]))
+			return c;
+	}
+	return -1;
+}
+
+static CScanBounds *
+find_in_ranges(CScanState *scan, int attribute, Relation index, int column)
+{
 	BlockNumber range_blocks;
 	BrinRevmap *revmap = cscan_brin_begin(index, &range_blocks);
 	BrinDesc   *desc = brin_build_desc(index);
 	BrinMemTuple *room = brin_new_memtuple(desc);
 	Buffer		buffer = InvalidBuffer;
+	Buffer		vm_buffer = InvalidBuffer;
 	uint32		nranges = (scan->nblocks - 1) / range_blocks + 1;
 	uint32		together = (nranges - 1) / MAX_UNITS + 1;
-	CScanBounds *b = create(scan, attribute, range_blocks * together);
-	int			column = 0;
+	CScanBounds *b = NULL;
 
-	while (index->rd_index->indkey.values[column] != attribute + 1)
-		column++;
-	for (uint32 u = 0; u < b->nunits; u++)
+	if (nranges <= MAX_RANGES)
+		b = create(scan, attribute, range_blocks * together);
+	for (uint32 u = 0; b && u < b->nunits; u++)
 	{
-		BlockNumber block = u * b->unit_blocks;
-		bool		all = true;
+		CScanRange	blocks = {u * b->unit_blocks, 0};
 
-		CHECK_FOR_INTERRUPTS();
-		for (uint32 i = 0; all && i < together && block < end_of(b, u); i++, block += range_blocks)
+		b->known[u] = true;
+		for (uint32 i = 0; b->known[u] && i < together && blocks.first < end_of(b, u); i++)
 		{
-			const BrinMemTuple *range = get_range(revmap, desc, block, &buffer, room);
-			BlockNumber end = Min((uint64) block + range_blocks, b->nblocks);
+			const BrinMemTuple *range = get_range(revmap, desc, blocks.first, &buffer, room);
 
-			if (range == NULL)
-			{
-				all = may_look(b, end - block);
-				if (all)
-					look_at(b, u, block, end);
-			}
-			else if (!range->bt_columns[column].bv_allnulls)
-				add_values(b, u, cscan_values_integer_of_datum(range->bt_columns[column].bv_values[0], b->typlen),
-						   cscan_values_integer_of_datum(range->bt_columns[column].bv_values[1], b->typlen));
+			CHECK_FOR_INTERRUPTS();
+			blocks.end = Min((uint64) blocks.first + range_blocks, b->nblocks);
+			b->known[u] = set_range(b, u, range ? &range->bt_columns[column] : NULL, blocks, &vm_buffer);
+			blocks.first = blocks.end;
 		}
-		b->known[u] = all;
 	}
 	if (BufferIsValid(buffer))
 		ReleaseBuffer(buffer);
+	if (BufferIsValid(vm_buffer))
+		ReleaseBuffer(vm_buffer);
 	brin_free_desc(desc);
 	brinRevmapTerminate(revmap);
+	return b;
+}
+
+/* Nobody waits for an index that is being rebuilt: a chunk is in use. */
+static CScanBounds *
+find_in_brin(CScanState *scan, int attribute, Oid brin)
+{
+	CScanBounds *b = NULL;
+	Relation	index;
+	int			column;
+
+	if (!ConditionalLockRelationOid(brin, AccessShareLock))
+		return NULL;
+	index = index_open(brin, NoLock);
+	column = find_column(index, attribute);
+	if (column >= 0)
+		b = find_in_ranges(scan, attribute, index, column);
 	index_close(index, AccessShareLock);
 	return b;
 }
@@ -363,13 +422,16 @@ cscan_bounds_find(CScanState *scan, int attribute, Oid brin)
 	CScanBounds *b;
 	uint32		nknown = 0;
 
-	/*
-	 * On a standby a range may have been summarized on the primary without rows
-	 * that are dead there, and that this snapshot still sees.
-	 */
-	if (scan->nblocks == 0 || scan->ntaken == 0 || (OidIsValid(brin) && RecoveryInProgress()))
+	/* Without chunks nobody knows where the scan is. */
+	if (scan->nblocks == 0 || scan->ntaken == 0)
+		return NULL;
+	/* What is all-visible is visible to an MVCC snapshot only, see groups.c. */
+	if (OidIsValid(brin) && (!IsMVCCSnapshot(scan->css.ss.ps.state->es_snapshot) ||
+							 cscan_is_new_in_transaction(scan->css.ss.ss_currentRelation) || cscan_snapshots_may_be_too_old()))
 		return NULL;
 	b = OidIsValid(brin) ? find_in_brin(scan, attribute, brin) : find_in_groups(scan, attribute);
+	if (b == NULL)
+		return NULL;
 	for (uint32 u = 0; u < b->nunits; u++)
 		nknown += b->known[u];
 	if (nknown == 0)

@@ -150,6 +150,7 @@ leave(CScanState *node, bool for_good)
 	if (!node->parallel)
 		node->head = 0;
 	node->next_block = node->end_block = 0;
+	node->ntaken = 0;
 }
 
 static void

@@ -132,6 +132,12 @@ cscan_group_table_keep(CScanGroupTable *table, bool (*is_kept) (const void *arg,
 		n++;
 	}
 	table->ngroups = n;
+	if ((size_t) n * 8 >= table->room || table->room == FIRST_ROOM)
+		return;
+	while (table->room > FIRST_ROOM && (size_t) n * 4 < table->room)
+		table->room /= 2;
+	table->groups = table->memory.resize(table->memory.arg, table->groups, table->room * table->group_size);
+	table->buckets = table->memory.resize(table->memory.arg, table->buckets, 2 * table->room * sizeof(uint32_t));
 }
 
 void

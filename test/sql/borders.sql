@@ -125,6 +125,53 @@ ROLLBACK;
 -- Again and again, with another parameter
 SELECT x, (SELECT sum(n) FROM (SELECT k, count(*) AS n FROM t WHERE v > x GROUP BY k OFFSET 0) y) FROM generate_series(0, 30000, 10000) x;
 
+SELECT x, y.* FROM generate_series(0, 3) x,
+    LATERAL (SELECT sum(n), count(*), count(DISTINCT k) FROM (SELECT k, count(*) AS n FROM t WHERE v >= x GROUP BY k OFFSET 0) z) y;
+SET enable_seqscan = off;
+SELECT x, y.* FROM generate_series(0, 3) x,
+    LATERAL (SELECT sum(n), count(*), count(DISTINCT k) FROM (SELECT k, count(*) AS n FROM c WHERE v >= x GROUP BY k OFFSET 0) z) y;
+RESET enable_seqscan;
+-- With its end in the middle of a group
+CREATE TABLE r (k int, v int, pad text) WITH (fillfactor = 30);
+INSERT INTO r SELECT i / 4, i, repeat('x', 50) FROM generate_series(0, 19999) i;
+CREATE INDEX r_columns ON r USING cscan_columns (k, v) WITH (row_group_blocks = 64);
+VACUUM (FREEZE, ANALYZE) r;
+INSERT INTO r SELECT CASE WHEN i < 500 THEN 5000 + i ELSE i - 500 END, 1000000 + i, repeat('x', 50) FROM generate_series(0, 999) i;
+SET enable_seqscan = off;
+SELECT x, y.* FROM generate_series(0, 5) x,
+    LATERAL (SELECT sum(n), count(*), count(DISTINCT k) FROM (SELECT k, count(*) AS n FROM r WHERE v >= x GROUP BY k OFFSET 0) z) y;
+RESET enable_seqscan;
+
+-- A summary may leave out what a snapshot still sees: updates on the page, and a summary or an index that is made after them
+CREATE TABLE h (k int, v int, pad text) WITH (fillfactor = 20);
+INSERT INTO h SELECT CASE WHEN i < 19000 THEN i / 4 ELSE 10 END, i, repeat('x', 50) FROM generate_series(0, 19999) i;
+CREATE INDEX h_brin ON h USING brin (k) WITH (pages_per_range = 4);
+VACUUM (FREEZE, ANALYZE) h;
+BEGIN;
+DECLARE h CURSOR FOR SELECT k, count(*), sum(v) FROM h GROUP BY k;
+UPDATE h SET k = 30000 WHERE v >= 19000;
+REINDEX INDEX h_brin;
+SELECT count(*), count(DISTINCT k), sum(n) FROM fetched('h', 100000) AS x(k int, n bigint, v bigint);
+ROLLBACK;
+INSERT INTO h SELECT CASE WHEN i <= 50 THEN 20000 ELSE 10 END, 100000 + i, repeat('x', 50) FROM generate_series(1, 500) i;
+BEGIN;
+DECLARE h CURSOR FOR SELECT k, count(*), sum(v) FROM h GROUP BY k;
+UPDATE h SET k = 20001 WHERE v > 100000 AND k = 10;
+SELECT brin_summarize_new_values('h_brin') > 0;
+SELECT count(*), count(DISTINCT k), sum(n) FROM fetched('h', 100000) AS x(k int, n bigint, v bigint);
+ROLLBACK;
+-- An index may have the column twice.
+DROP INDEX h_brin;
+CREATE INDEX h_twice ON h USING brin (k int4_bloom_ops, k int4_minmax_ops) WITH (pages_per_range = 4);
+VACUUM h;
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM h GROUP BY k');
+-- Strings that many open groups share
+CREATE TABLE s (k int, j int, v text);
+INSERT INTO s SELECT CASE WHEN i % 5 = 0 THEN NULL ELSE i END, i, 'a string that many groups have, ' || i % 3 FROM generate_series(1, 9999) i;
+CREATE INDEX s_brin ON s USING brin (k) WITH (pages_per_range = 1);
+VACUUM (FREEZE, ANALYZE) s;
+SELECT * FROM ask('SELECT k, j, v, count(*) FROM s GROUP BY k, j, v');
+
 -- A partial index has not the bounds of all rows
 DROP INDEX t_brin;
 CREATE INDEX t_some ON t USING brin (k) WHERE v > 0;
