@@ -21,7 +21,7 @@ INSERT INTO c TABLE t;
 CREATE INDEX t_brin ON t USING brin (v, at, k) WITH (pages_per_range = 4);
 VACUUM (FREEZE, ANALYZE) t, c;
 CREATE INDEX c_columns ON c USING cscan_columns (k, at, name, n, price, f, v) WITH (row_group_blocks = 64);
-VACUUM c;
+VACUUM (FREEZE) c;
 
 -- The key that has borders, and whether most groups are closed early; the answer is that without vectors.
 CREATE FUNCTION ask(query text, OUT border_key text, OUT most_early boolean, OUT spilled bigint, OUT same boolean) LANGUAGE plpgsql AS $$

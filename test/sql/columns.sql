@@ -56,7 +56,7 @@ BEGIN
     INSERT INTO numerics SELECT i, n FROM unnest($1) WITH ORDINALITY u(n, i);
     RETURN count(*) FROM numerics;
 END $$;
-\set fill 'VACUUM numerics; SELECT cscan_columns_fill(''numerics_columns'') > 0 AS built; SELECT covered = blocks AS all, wrong FROM state(''numerics_columns'');'
+\set fill 'VACUUM (FREEZE) numerics; SELECT cscan_columns_fill(''numerics_columns'') > 0 AS built; SELECT covered = blocks AS all, wrong FROM state(''numerics_columns'');'
 SELECT try_numerics(array_agg(sign * power(10.0, e)::numeric(60,20)::numeric)) FROM generate_series(-18, 20) e, (VALUES (1), (-1)) s(sign);
 :fill
 -- A column for each scale, with its largest and smallest integers, and one digit more and less

@@ -12,7 +12,7 @@ CREATE TABLE r (LIKE t) WITH (fillfactor = 30);
 INSERT INTO r TABLE t;
 VACUUM (FREEZE, ANALYZE) t, r;
 CREATE INDEX r_columns ON r USING cscan_columns (id, grp, n, d, c, v, f, big) WITH (row_group_blocks = 64);
-VACUUM r;
+VACUUM (FREEZE) r;
 
 -- What runs where, and what PostgreSQL computes row by row
 EXPLAIN (COSTS OFF) SELECT count(*), sum(n) FROM t WHERE d < date '2020-02-01' AND grp IN (1, 2, NULL);
