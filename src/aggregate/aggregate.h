@@ -160,9 +160,6 @@ extern const CustomScanMethods cscan_aggregate_methods;
 /* The bytes that groups take now. */
 extern Size cscan_aggregate_memory(const CScanAggregateState *node);
 
-/* Is there memory for so many more groups? */
-extern bool cscan_aggregate_may_grow(const CScanAggregateState *node, uint32 more);
-
 /* Take rows into account, of which the input has selected some. */
 extern void cscan_aggregate_advance(CScanAggregateState *node);
 
@@ -183,8 +180,14 @@ extern void cscan_borders_begin(CScanBorders *borders);
 /* The number of the key. */
 extern int	cscan_borders_key(const CScanAggregateState *node);
 
-/* Rows of a batch have been taken into account.  True if it is time to hand out complete groups. */
-extern bool cscan_borders_reached(CScanAggregateState *node);
+/* Fewer groups stay as they are, if there is memory. */
+#define CSCAN_FEW_GROUPS	1024
+
+/*
+ * Rows of a batch have been taken into account; "may_grow": there is memory for those
+ * of another one.  True if it is time to hand out complete groups.
+ */
+extern bool cscan_borders_reached(CScanAggregateState *node, bool may_grow);
 
 /* When it was time, was a group complete? */
 extern bool cscan_borders_is_complete(const CScanAggregateState *node, uint32 group);

@@ -24,9 +24,6 @@
 #include "aggregate/aggregate.h"
 #include "exec/bounds.h"
 
-/* Fewer groups stay as they are, if there is memory. */
-#define FEW_GROUPS	1024
-
 struct CScanBorders
 {
 	MemoryContext context;		/* of the bounds */
@@ -46,7 +43,7 @@ cscan_borders_begin(CScanBorders *borders)
 	MemoryContextReset(borders->context);
 	borders->bounds = NULL;
 	borders->begun = false;
-	borders->enough = FEW_GROUPS;
+	borders->enough = CSCAN_FEW_GROUPS;
 	borders->enough_if_full = 1;
 }
 
@@ -97,7 +94,7 @@ cscan_borders_is_complete(const CScanAggregateState *node, uint32 group)
 }
 
 bool
-cscan_borders_reached(CScanAggregateState *node)
+cscan_borders_reached(CScanAggregateState *node, bool may_grow)
 {
 	CScanBorders *borders = node->borders;
 	uint32		ngroups = node->groups.ngroups;
@@ -118,7 +115,7 @@ cscan_borders_reached(CScanAggregateState *node)
 
 	/* To look costs as much as there are groups.  So they must have become more since the last time. */
 	few = ngroups < borders->enough;
-	if (few && (ngroups < borders->enough_if_full || cscan_aggregate_may_grow(node, CSCAN_BATCH)))
+	if (few && (ngroups < borders->enough_if_full || may_grow))
 		return false;
 	cscan_bounds_look(borders->bounds);
 	for (uint32 g = 0; g < ngroups; g++)
@@ -218,6 +215,6 @@ cscan_borders_keep_open(CScanAggregateState *node)
 	}
 	cscan_inputs_forget_strings(node);
 	cscan_group_table_rehash(&node->groups);
-	borders->enough = Max(2 * node->groups.ngroups, FEW_GROUPS);
+	borders->enough = Max(2 * node->groups.ngroups, CSCAN_FEW_GROUPS);
 	borders->enough_if_full = node->groups.ngroups + node->groups.ngroups / 8 + 1;
 }

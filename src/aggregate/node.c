@@ -136,8 +136,8 @@ cscan_aggregate_memory(const CScanAggregateState *node)
 }
 
 /* Is there memory for so many more groups? */
-bool
-cscan_aggregate_may_grow(const CScanAggregateState *node, uint32 more)
+static bool
+has_memory_for(const CScanAggregateState *node, uint32 more)
 {
 	return memory_without_strings(node, more) + strings_memory(node) <= node->limit;
 }
@@ -190,10 +190,8 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 	/* Once rows have been spilled, their groups must not come here. */
 	else if (!may_grow && !cscan_spill_is_writing(node))
 	{
-		Size		taken = memory_without_strings(node, selection->n);
-
-		may_grow = taken + strings_memory(node) <= limit;
-		limit -= Min(taken, limit);
+		may_grow = has_memory_for(node, selection->n);
+		limit -= Min(memory_without_strings(node, selection->n), limit);
 	}
 	else if (may_grow && cscan_spill_is_writing(node))
 		may_grow = false;
@@ -288,7 +286,7 @@ read_rows(CScanAggregateState *node)
 	while (cscan_inputs_next(node))
 	{
 		cscan_aggregate_advance(node);
-		if (node->borders && cscan_borders_reached(node))
+		if (node->borders && cscan_borders_reached(node, has_memory_for(node, CSCAN_BATCH)))
 			return;
 	}
 	node->read = true;

@@ -6,6 +6,7 @@
  *		node.c			the node's life: what the executor calls
  *		explain.c		what EXPLAIN says
  *		gather.c		a CScan or a family below a Gather
+ *		bounds.h		which values of a column may still come
  *		tuples.c		heap scan, page loop and tuples
  *		scroll.c		tuples of a scan that may go backward
  *		columns.c		rows from column runs and the rest of the heap

@@ -50,8 +50,7 @@
 #define PAGES_SHARE		0.5
 #define VECTORS_SHARE	0.1
 
-/* Fewer groups, or groups all over the table, are better off without borders. */
-#define BORDER_GROUPS		1024
+/* Groups all over the table are better off without borders. */
 #define BORDER_CORRELATION	0.5
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
@@ -401,7 +400,7 @@ find_border(PlannerInfo *root, Path *path, const CScanGrouping *grouping, double
 	ListCell   *lc;
 
 	path = scan_of(path);
-	if (ngroups < BORDER_GROUPS || path->parallel_workers > 0 ||
+	if (ngroups < CSCAN_FEW_GROUPS || path->parallel_workers > 0 ||
 		!(cscan_is_column_path(path) || path->pathtype == T_SeqScan))
 		return border;
 	foreach(lc, grouping->keys)
@@ -441,7 +440,7 @@ share_before_first(Path *path, const CScanBorder *border, double ngroups)
 		return 1.0;
 	path = scan_of(path);
 	share = Max((double) cscan_shared->preferred_chunk_blocks, border->unit_blocks) / Max(path->parent->pages, 1) +
-		BORDER_GROUPS / ngroups;
+		CSCAN_FEW_GROUPS / ngroups;
 	return Min(Max(share, 1.0 - border->correlation), 1.0);
 }
 
