@@ -189,7 +189,7 @@ define_session_settings(void)
 							 GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("cscan.vectors",
-							 "Lets aggregates work on many rows of a cooperative scan at a time.",
+							 "Lets conditions and aggregates work on many rows of a cooperative scan at a time.",
 							 NULL,
 							 &cscan_vectors_enabled,
 							 true,
@@ -332,6 +332,7 @@ _PG_init(void)
 
 	/* Any process may get a plan with a CScan in it. */
 	cscan_exec_init();
+	cscan_input_init();
 	cscan_aggregate_init();
 
 	if (!process_shared_preload_libraries_in_progress || IsBinaryUpgrade)

@@ -61,6 +61,7 @@ extern void cscan_registry_init(void);
 extern void cscan_abm_init(void);
 extern void cscan_exec_init(void);
 extern void cscan_exec_init_families(void);
+extern void cscan_input_init(void);
 extern void cscan_aggregate_init(void);
 extern void cscan_planner_init(void);
 extern void cscan_upkeep_init(void);

@@ -32,7 +32,7 @@
 #include "nodes/extensible.h"
 #include "utils/numeric.h"
 
-#include "aggregate/input.h"
+#include "input/input.h"
 #include "vector/group_table.h"
 #include "vector/states.h"
 

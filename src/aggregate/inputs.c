@@ -69,15 +69,27 @@ translate_list(const CScanAggregateState *node, const PlanState *child, List *ex
 	return node->targets == NIL ? exprs : (List *) translate((Node *) exprs, &translation);
 }
 
-static CScanInput *
-create(CScanAggregateState *node, PlanState *child)
+/* The scan of an input. */
+static CScanState *
+scan_of(const CScanAggregateState *node, int number)
 {
-	MemoryContext old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
-	CScanInput *input;
+	AppendState *append = append_of(node);
+	PlanState  *child = append ? append->appendplans[number] : outerPlanState(&node->css);
 
 	if (!cscan_is_scan_state(child))
 		elog(ERROR, "a CScan Aggregate has a child that is no CScan");
-	input = cscan_input_create((CScanState *) child, &node->common,
+	return (CScanState *) child;
+}
+
+static CScanInput *
+create(CScanAggregateState *node, int number)
+{
+	CScanState *scan = scan_of(node, number);
+	PlanState  *child = &scan->css.ss.ps;
+	MemoryContext old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
+	CScanInput *input;
+
+	input = cscan_input_create(scan, &node->common,
 							   translate_list(node, child, node->keys),
 							   translate_list(node, child, node->arguments),
 							   translate_list(node, child, node->filters));
@@ -88,12 +100,10 @@ create(CScanAggregateState *node, PlanState *child)
 void
 cscan_inputs_enter(CScanAggregateState *node, int number)
 {
-	AppendState *append = append_of(node);
-
 	if (node->input != NULL && node->current == number)
 		return;
 	if (node->inputs[number] == NULL)
-		node->inputs[number] = create(node, append ? append->appendplans[number] : outerPlanState(&node->css));
+		node->inputs[number] = create(node, number);
 	else
 		cscan_input_enter(node->inputs[number]);
 	node->input = node->inputs[number];
@@ -118,6 +128,8 @@ cscan_inputs_init(CScanAggregateState *node)
 		node->shows |= cscan_equal_may_differ(node->common.key_kinds[k++]);
 	}
 	node->ninputs = append ? append->as_nplans : 1;
+	for (int i = 0; i < node->ninputs; i++)
+		scan_of(node, i)->batched = true;
 	node->inputs = palloc0((node->ninputs + 1) * sizeof(CScanInput *));
 	if (node->ninputs > 0)
 		cscan_inputs_enter(node, 0);

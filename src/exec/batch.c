@@ -13,6 +13,7 @@
 #include "compat.h"
 
 #include "access/tupmacs.h"
+#include "pgstat.h"
 
 #include "exec/batch.h"
 #include "exec/columns.h"
@@ -80,6 +81,7 @@ cscan_batch_next(CScanBatch *batch)
 	if (!cscan_tuples_next_rows(scan, &first, &end))
 		return false;
 	forget_integers(batch);
+	batch->counted = scan->plain && end > 0;
 	if (end == 0)
 	{
 		batch->kind = CSCAN_BATCH_RUNS;
@@ -97,6 +99,24 @@ cscan_batch_next(CScanBatch *batch)
 		cscan_page_columns_begin(batch->page, batch->heap, first, end);
 	}
 	return true;
+}
+
+void
+cscan_batch_count(CScanBatch *batch, uint32 end)
+{
+	Relation	rel = batch->scan->css.ss.ss_currentRelation;
+	uint32		begin = batch->counted;
+
+	/* Those of column runs count for the index. */
+	if (batch->kind != CSCAN_BATCH_PAGE || begin >= end)
+		return;
+	batch->counted = end;
+
+	/* Tables have the same counter for rows that are returned. */
+	if (batch->scan->kind != CSCAN_BITMAP)
+		pgstat_count_index_tuples(rel, end - begin);
+	for (uint32 i = begin; i < end && batch->scan->kind == CSCAN_BITMAP; i++)
+		pgstat_count_heap_fetch(rel);
 }
 
 void
@@ -257,6 +277,36 @@ store_tuple(CScanBatch *batch, uint32 row)
 
 	heap->rs_cindex = batch->first + row;
 	slot = cscan_heap_page_next(heap, batch->scan->css.ss.ss_ScanTupleSlot);
+	heap->rs_cindex = index;
+	return slot;
+}
+
+void
+cscan_batch_prepare_rows(CScanBatch *batch)
+{
+	CScanColumns *c = batch->scan->columns;
+
+	if (batch->kind != CSCAN_BATCH_RUNS)
+		return;
+	for (int i = 0; i < c->ncolumns; i++)
+		cscan_decoder_decode_rows(&c->reader->decoders[i], batch->vector, batch->from, batch->selection->rows,
+								  batch->selection->n);
+}
+
+TupleTableSlot *
+cscan_batch_whole_row(CScanBatch *batch, uint32 row)
+{
+	HeapScanDesc heap = batch->heap;
+	uint32		index;
+	TupleTableSlot *slot;
+
+	if (batch->kind == CSCAN_BATCH_RUNS)
+		return cscan_columns_store_row(batch->scan, batch->from + row);
+	if (batch->scan->kind != CSCAN_COLUMNS)
+		return store_tuple(batch, row);
+	index = heap->rs_cindex;
+	heap->rs_cindex = batch->first + row;
+	slot = cscan_columns_store_tuple(batch->scan);
 	heap->rs_cindex = index;
 	return slot;
 }

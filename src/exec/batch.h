@@ -48,6 +48,7 @@ typedef struct CScanBatch
 	CScanBatchColumn *columns;	/* by attribute, ascending */
 	CScanBatchKind kind;
 	uint32		nrows;
+	uint32		counted;		/* by the cumulative statistics; see cscan_batch_count() */
 	const CScanSelection *selection;	/* set by whoever uses the batch */
 
 	/* Of runs: rows of a vector, and a number for the group's runs */
@@ -74,6 +75,9 @@ extern int	cscan_batch_column(const CScanBatch *batch, int attribute);
 /* Get the next rows.  False at the end of a pass. */
 extern bool cscan_batch_next(CScanBatch *batch);
 
+/* Let the cumulative statistics count the batch's rows before this one, unless they have. */
+extern void cscan_batch_count(CScanBatch *batch, uint32 end);
+
 /* Begin with rows that have been kept; the caller sets them and their columns' Datums. */
 extern void cscan_batch_keep(CScanBatch *batch, uint32 nrows);
 
@@ -98,6 +102,13 @@ cscan_batch_is_null(const bool *isnull, uint32 row)
 {
 	return isnull != NULL && isnull[row];
 }
+
+/*
+ * Get a selected row in the scan's slot, with all that its plan needs.  Before the
+ * first of a batch, prepare them.
+ */
+extern void cscan_batch_prepare_rows(CScanBatch *batch);
+extern TupleTableSlot *cscan_batch_whole_row(CScanBatch *batch, uint32 row);
 
 /* Get a row in the scan's slot, for an expression that needs these columns. */
 extern TupleTableSlot *cscan_batch_row(CScanBatch *batch, uint32 row, const int *columns, int ncolumns);

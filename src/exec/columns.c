@@ -133,8 +133,8 @@ cscan_columns_begin_pass(CScanState *node)
 }
 
 /* Hand out a row of a vector. */
-static TupleTableSlot *
-take_row(CScanState *node, uint32 row)
+TupleTableSlot *
+cscan_columns_store_row(CScanState *node, uint32 row)
 {
 	CScanColumns *c = node->columns;
 	TupleTableSlot *slot = node->css.ss.ss_ScanTupleSlot;
@@ -148,16 +148,15 @@ take_row(CScanState *node, uint32 row)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Hand out a tuple of the heap's page.  Its values stay in the page, which is pinned. */
-static TupleTableSlot *
-take_tuple(CScanState *node)
+/* Hand out the next tuple of the heap's page.  Its values stay in the page, which is pinned. */
+TupleTableSlot *
+cscan_columns_store_tuple(CScanState *node)
 {
 	CScanColumns *c = node->columns;
 	TupleTableSlot *slot = node->css.ss.ss_ScanTupleSlot;
 
 	ExecClearTuple(slot);
 	cscan_heap_page_next((HeapScanDesc) node->scan, c->heap_slot);
-	pgstat_count_heap_getnext(node->css.ss.ss_currentRelation);
 	slot_getsomeattrs(c->heap_slot, c->last_attribute);
 	for (int i = 0; i < c->ncolumns; i++)
 	{
@@ -305,9 +304,12 @@ cscan_columns_next_row(CScanState *node)
 	for (;;)
 	{
 		if (c->row < c->end_row)
-			return take_row(node, c->row++);
+			return cscan_columns_store_row(node, c->row++);
 		if ((int) heap->rs_cindex < (int) heap->rs_ntuples)
-			return take_tuple(node);
+		{
+			pgstat_count_heap_getnext(node->css.ss.ss_currentRelation);
+			return cscan_columns_store_tuple(node);
+		}
 		if (!cscan_columns_next_rows(node))
 			return node->css.ss.ss_ScanTupleSlot;
 		for (int i = 0; i < c->ncolumns && c->row < c->end_row; i++)

@@ -7,6 +7,7 @@
  *		explain.c		what EXPLAIN says
  *		gather.c		a CScan or a family below a Gather
  *		bounds.h		which values of a column may still come
+ *		batch.h			rows, many at a time, for who filters or aggregates them
  *		tuples.c		heap scan, page loop and tuples
  *		scroll.c		tuples of a scan that may go backward
  *		columns.c		rows from column runs and the rest of the heap
@@ -73,6 +74,9 @@ typedef struct CScanColumns CScanColumns;
 
 /* The chunks that a scan may go back to, see scroll.c. */
 typedef struct CScanScroll CScanScroll;
+
+/* Conditions that are asked of many rows at once, see input/filter.c. */
+typedef struct CScanFilter CScanFilter;
 
 /* The CScans of an Append that share a registration, see family.c. */
 typedef struct CScanFamily CScanFamily;
@@ -161,6 +165,8 @@ typedef struct CScanState
 	int			ring_used;		/* frames taken for the ring of "scan" */
 	bool		recheck_page;	/* check the index condition of its tuples */
 
+	CScanFilter *filter;		/* NULL: every condition is asked row by row */
+	bool		batched;		/* the node above takes batches, not rows */
 	CScanScroll *scroll;		/* of a scan that may go backward; else NULL */
 	CScanColumns *columns;		/* of a scan over row groups, once it may run */
 	uint32		group_blocks;	/* its index's */
@@ -183,9 +189,21 @@ typedef struct CScanState
 	int			nworkers;
 } CScanState;
 
+/* What the directory above, which knows vectors, does for a CScan's conditions. */
+typedef struct CScanFilterMethods
+{
+	/* Begin; it may put its own function in the place of the node's. */
+	void		(*begin) (CScanState *node);
+
+	/* The scan begins anew; it has a filter. */
+	void		(*rescan) (CScanState *node);
+	void		(*explain) (CScanState *node, List *ancestors, ExplainState *es);
+} CScanFilterMethods;
+
 /* node.c; cscan.h declares its functions that begin with cscan_exec_init */
 extern const CustomScanMethods cscan_scan_methods;
 extern const CustomExecMethods cscan_exec_methods;
+extern const CScanFilterMethods *cscan_filter_methods;
 
 /* gather.c */
 extern Size cscan_gather_estimate(CustomScanState *css, ParallelContext *pcxt);
@@ -214,6 +232,8 @@ extern void cscan_columns_begin(CScanState *node, EState *estate);
 extern void cscan_columns_reset(CScanState *node);
 extern void cscan_columns_begin_pass(CScanState *node);
 extern TupleTableSlot *cscan_columns_next_row(CScanState *node);
+extern TupleTableSlot *cscan_columns_store_row(CScanState *node, uint32 row);
+extern TupleTableSlot *cscan_columns_store_tuple(CScanState *node);
 extern bool cscan_columns_next_rows(CScanState *node);
 extern void cscan_columns_end(CScanState *node);
 
@@ -244,6 +264,7 @@ extern void cscan_family_rest(CScanFamily *family);
 extern void cscan_family_leave(CScanFamily *family);
 extern bool cscan_family_next(CScanState *node);
 extern bool cscan_family_has_pruned(const CScanState *node);
+extern struct CScanRooms *cscan_family_rooms(CScanFamily *family);
 
 /* Is this a CScan? */
 extern bool cscan_is_scan_state(const PlanState *ps);

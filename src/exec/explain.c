@@ -142,6 +142,7 @@ cscan_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	else if (node->kind == CSCAN_COLUMNS)
 		show_columns(css, es);
 	show_family(node, es);
+	cscan_filter_methods->explain(node, ancestors, es);
 	if (!es->analyze)
 		return;
 

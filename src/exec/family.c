@@ -45,6 +45,7 @@
 #include "utils/memutils.h"
 
 #include "exec/exec.h"
+#include "exec/room.h"
 
 struct CScanFamily
 {
@@ -55,6 +56,8 @@ struct CScanFamily
 	CScanState **members;		/* by number of the Append's child; NULL if it
 								 * is not marked */
 	int			nmembers;		/* marked children */
+	CScanRooms *rooms;			/* of members that filter batches, one after
+								 * the other; NULL: none has done so yet */
 	CScanState *host;			/* the first member, if they are parallel */
 	bool		helping;		/* no chunk is left but those that other
 								 * processes read */
@@ -93,6 +96,14 @@ bool
 cscan_is_scan_state(const PlanState *ps)
 {
 	return IsA(ps, CustomScanState) && ((const CustomScanState *) ps)->methods == cscan_methods;
+}
+
+CScanRooms *
+cscan_family_rooms(CScanFamily *family)
+{
+	if (family->rooms == NULL)
+		family->rooms = cscan_rooms_create(family->append->ps.state->es_query_cxt);
+	return family->rooms;
 }
 
 /* ------------------------------------------------------------------

@@ -29,6 +29,8 @@ static void begin_scan(CustomScanState *node, EState *estate, int eflags);
 static void end_scan(CustomScanState *node);
 static void rescan(CustomScanState *node);
 
+const CScanFilterMethods *cscan_filter_methods;
+
 const CustomScanMethods cscan_scan_methods = {
 	.CustomName = "CScan",
 	.CreateCustomScanState = create_state,
@@ -109,6 +111,7 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	node->enabled = cscan_enabled;
 	node->pages_room = MaxAllocHugeSize;
 	cscan_tuples_choose_exec(node);
+	cscan_filter_methods->begin(node);
 }
 
 /*
@@ -167,6 +170,8 @@ rescan(CustomScanState *css)
 	}
 	leave(node, false);
 	node->rescanned = true;
+	if (node->filter)
+		cscan_filter_methods->rescan(node);
 	if (node->scan && (node->kind != CSCAN_WHOLE || node->better_alone))
 	{
 		/* The next pass may read other blocks, or in another way. */

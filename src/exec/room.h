@@ -24,6 +24,7 @@ typedef struct CScanRooms
 	MemoryContext context;
 	List	   *small;			/* CSCAN_ROOM_SMALL bytes each */
 	List	   *large;			/* CSCAN_ROOM_LARGE bytes each */
+	const void *user;			/* whose turn it was last */
 } CScanRooms;
 
 /* What one reader has taken. */

@@ -189,11 +189,11 @@ next_tuple(ScanState *ss)
  * Find the next rows of a page: its visible tuples [*first, *end), in place of
  * one row after the other.  The page stays pinned until the next call.  False at
  * the end.  A scan over row groups has rows of a vector as well; then *end is 0.
+ * The statistics do not count them yet, except the first one of a plain scan.
  */
 bool
 cscan_tuples_next_rows(CScanState *node, uint32 *first, uint32 *end)
 {
-	Relation	rel = node->css.ss.ss_currentRelation;
 	HeapScanDesc heap;
 
 	if (node->scan == NULL)
@@ -221,7 +221,6 @@ cscan_tuples_next_rows(CScanState *node, uint32 *first, uint32 *end)
 		if (node->kind != CSCAN_TID_RANGE && (heap->rs_base.rs_flags & SO_ALLOW_PAGEMODE))
 			*end = heap->rs_ntuples;
 		heap->rs_cindex = *end - 1;
-		pgstat_count_index_tuples(rel, *end - *first - 1);
 		return true;
 	}
 	else if (node->finished || !next_page(node))
@@ -232,12 +231,6 @@ cscan_tuples_next_rows(CScanState *node, uint32 *first, uint32 *end)
 	*first = heap->rs_cindex;
 	*end = heap->rs_ntuples;
 	heap->rs_cindex = heap->rs_ntuples;
-
-	/* Tables have the same counter for rows that are returned. */
-	if (node->kind != CSCAN_BITMAP)
-		pgstat_count_index_tuples(rel, *end - *first);
-	for (uint32 i = *first; i < *end && node->kind == CSCAN_BITMAP; i++)
-		pgstat_count_heap_fetch(rel);
 	return true;
 }
 

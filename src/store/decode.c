@@ -72,31 +72,39 @@ get_room(CScanDecoder *d, size_t size)
 	return d->room;
 }
 
-static bool
-decode_integers(CScanDecoder *d, uint32 vector, uint32 n, CScanDamage *damage)
+/* Make Datums of integers. */
+static void
+make_integers(CScanDecoder *d, const int64 *integers, uint32 n, Datum *values)
 {
-	int64		integers[CSCAN_VECTOR];
-
-	if (!cscan_column_integers(&d->run, vector, integers, damage))
-		return false;
-
 	/* Without a value there is no scale. */
 	if (d->stored->nnulls < d->run.header.nvalues)
 		cscan_values_from_integers(d->typlen, d->stored->storage, d->stored->scale, integers, n,
-								   get_room(d, cscan_values_integers_room(d->stored->storage, n)), d->values);
-	return true;
+								   get_room(d, cscan_values_integers_room(d->stored->storage, n)), values);
 }
 
 /* Types of fixed length, and strings that end with a zero, must be so. */
-static void
-check_lengths(CScanDecoder *d, const uint8 *const *strings, const uint32 *lengths, uint32 n)
+static bool
+has_length(const CScanDecoder *d, const uint8 *string, uint32 length)
 {
-	if (d->stored->storage == CSCAN_STORAGE_VARLENA)
-		return;
+	switch (d->stored->storage)
+	{
+		case CSCAN_STORAGE_VARLENA:
+			return true;
+		case CSCAN_STORAGE_FIXED:
+			return length == (uint32) d->typlen;
+		default:
+			return length > 0 && string[length - 1] == '\0';
+	}
+}
+
+/* Make Datums of strings: of the first rows or, with "rows", of those from the row "from" on. */
+static void
+make_strings(CScanDecoder *d, const uint8 *const *strings, const uint32 *lengths, uint32 from, const uint16 *rows,
+			 uint32 n, Datum *values)
+{
 	for (uint32 i = 0; i < n; i++)
 	{
-		if (!d->isnull[i] && (d->stored->storage == CSCAN_STORAGE_FIXED ? lengths[i] != (uint32) d->typlen :
-							  lengths[i] == 0 || strings[i][lengths[i] - 1] != '\0'))
+		if (!d->isnull[rows ? from + rows[i] : i] && !has_length(d, strings[i], lengths[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_INDEX_CORRUPTED),
 					 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(d->index),
@@ -104,20 +112,8 @@ check_lengths(CScanDecoder *d, const uint8 *const *strings, const uint32 *length
 					 errdetail("Column run of column %d has a value of another length than its type.", d->column + 1),
 					 errhint("REINDEX it.")));
 	}
-}
-
-static bool
-decode_strings(CScanDecoder *d, uint32 vector, uint32 n, CScanDamage *damage)
-{
-	const uint8 *strings[CSCAN_VECTOR];
-	uint32		lengths[CSCAN_VECTOR];
-
-	if (!cscan_column_strings(&d->run, vector, strings, lengths, damage))
-		return false;
-	check_lengths(d, strings, lengths, n);
 	cscan_values_from_strings(d->stored->storage, strings, lengths, n,
-							  get_room(d, cscan_values_strings_room(lengths, n)), d->values);
-	return true;
+							  get_room(d, cscan_values_strings_room(lengths, n)), values);
 }
 
 bool
@@ -142,22 +138,48 @@ cscan_decoder_nulls(CScanDecoder *d, uint32 vector)
 	return true;
 }
 
+/* Get the integers, or the strings, of a whole vector. */
+static void
+get_integers(CScanDecoder *d, uint32 vector, int64 *integers)
+{
+	CScanDamage damage;
+
+	if (!cscan_column_integers(&d->run, vector, integers, &damage))
+		cscan_store_report_damage(d->index, d->entry, d->stored, d->column, &damage);
+}
+
+static void
+get_strings(CScanDecoder *d, uint32 vector, const uint8 **strings, uint32 *lengths)
+{
+	CScanDamage damage;
+
+	if (!cscan_column_strings(&d->run, vector, strings, lengths, &damage))
+		cscan_store_report_damage(d->index, d->entry, d->stored, d->column, &damage);
+}
+
 void
 cscan_decoder_decode(CScanDecoder *d, uint32 vector)
 {
 	uint32		n = cscan_column_values(&d->run, vector);
-	CScanDamage damage;
-	bool		ok;
 
 	if (d->vector == vector)
 		return;
 	(void) cscan_decoder_nulls(d, vector);
 	if (d->run.header.kind == CSCAN_COLUMN_INTEGERS)
-		ok = decode_integers(d, vector, n, &damage);
+	{
+		int64		integers[CSCAN_VECTOR];
+
+		get_integers(d, vector, integers);
+		make_integers(d, integers, n, d->values);
+	}
 	else
-		ok = decode_strings(d, vector, n, &damage);
-	if (!ok)
-		cscan_store_report_damage(d->index, d->entry, d->stored, d->column, &damage);
+	{
+		const uint8 *strings[CSCAN_VECTOR];
+		uint32		lengths[CSCAN_VECTOR];
+
+		get_strings(d, vector, strings, lengths);
+		make_strings(d, strings, lengths, 0, NULL, n, d->values);
+	}
 	d->vector = vector;
 }
 
@@ -170,8 +192,6 @@ get_vector(CScanDecoder *d)
 bool
 cscan_decoder_integers(CScanDecoder *d, uint32 vector)
 {
-	CScanDamage damage;
-
 	if (d->run.header.kind != CSCAN_COLUMN_INTEGERS)
 		return false;
 	if (d->integers_vector == vector)
@@ -179,10 +199,50 @@ cscan_decoder_integers(CScanDecoder *d, uint32 vector)
 	(void) cscan_decoder_nulls(d, vector);
 	if (d->integers == NULL)
 		d->integers = get_vector(d);
-	if (!cscan_column_integers(&d->run, vector, d->integers, &damage))
-		cscan_store_report_damage(d->index, d->entry, d->stored, d->column, &damage);
+	get_integers(d, vector, d->integers);
 	d->integers_vector = vector;
 	return true;
+}
+
+void
+cscan_decoder_decode_rows(CScanDecoder *d, uint32 vector, uint32 from, const uint16 *rows, uint32 n)
+{
+	Datum		values[CSCAN_VECTOR];
+
+	if (d->vector == vector)
+		return;
+	if (n > cscan_column_values(&d->run, vector) / 2)
+	{
+		cscan_decoder_decode(d, vector);
+		return;
+	}
+	(void) cscan_decoder_nulls(d, vector);
+	d->vector = UINT32_MAX;
+	if (cscan_decoder_integers(d, vector))
+	{
+		int64		integers[CSCAN_VECTOR];
+
+		for (uint32 i = 0; i < n; i++)
+			integers[i] = d->integers[from + rows[i]];
+		make_integers(d, integers, n, values);
+	}
+	else
+	{
+		const uint8 *strings[CSCAN_VECTOR];
+		uint32		lengths[CSCAN_VECTOR];
+
+		get_strings(d, vector, strings, lengths);
+
+		/* The rows ascend, so none is overwritten before it is read. */
+		for (uint32 i = 0; i < n; i++)
+		{
+			strings[i] = strings[from + rows[i]];
+			lengths[i] = lengths[from + rows[i]];
+		}
+		make_strings(d, strings, lengths, from, rows, n, values);
+	}
+	for (uint32 i = 0; i < n; i++)
+		d->values[from + rows[i]] = values[i];
 }
 
 bool

@@ -421,6 +421,12 @@ extern void cscan_decoder_reset(CScanDecoder *d);
 /* Decode the vector: values and isnull of its rows. */
 extern void cscan_decoder_decode(CScanDecoder *d, uint32 vector);
 
+/*
+ * Decode isnull of the vector, and the values of n rows, which ascend: numbers from
+ * the vector's row "from" on.
+ */
+extern void cscan_decoder_decode_rows(CScanDecoder *d, uint32 vector, uint32 from, const uint16 *rows, uint32 n);
+
 /* Decode isnull alone; true if a row is null. */
 extern bool cscan_decoder_nulls(CScanDecoder *d, uint32 vector);
 

@@ -138,7 +138,7 @@ is(sql($node, q(
 
 my @files = glob 'src/*/*.c';
 my $sources = join '', map { slurp_file($_) } @files;
-my %keys = map { $_ => 1 } (slurp_file('src/exec/explain.c') . slurp_file('src/aggregate/explain.c')) =~ /(?:ExplainProperty\w+|ExplainOpenGroup|show_condition|show_blocks)\((?:css, )?"([^"]+)"/g;
+my %keys = map { $_ => 1 } (slurp_file('src/exec/explain.c') . slurp_file('src/input/filter.c') . slurp_file('src/aggregate/explain.c')) =~ /(?:ExplainProperty\w+|ExplainOpenGroup|show_condition|show_blocks)\((?:css, )?"([^"]+)"/g;
 is(join(', ', sort map { $_->[0] } rows_in(section('## EXPLAIN'))),
 	join(', ', sort keys %keys), 'the EXPLAIN keys');
 is(join(', ', sort map { $_->[0] } rows_in(section('## Wait events'))),

@@ -97,7 +97,7 @@ sql($node, q(
 	DECLARE line text; found int = 0;
 	BEGIN
 		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || q LOOP
-			found := greatest(found, CASE WHEN line ~ 'CScan Aggregate' THEN 1 WHEN line ~ 'CScan Border Key' THEN 2 ELSE 0 END);
+			found := greatest(found, CASE WHEN line ~ 'CScan Aggregate' THEN 1 WHEN line ~ 'CScan Border Key' THEN 2 WHEN line ~ 'CScan Vector Filter' THEN 3 ELSE 0 END);
 		END LOOP;
 		RETURN found;
 	EXCEPTION WHEN OTHERS THEN
@@ -191,17 +191,29 @@ sub query
 	return 'SELECT ' . join(', ', map { "$_ AS x" . $n++ } @shown, @aggregates) . " FROM $table$where$group$having";
 }
 
-my ($differ, $aggregated, $bordered, $errors, $asked) = (0, 0, 0, 0, 0);
+# Rows, of a CScan that filters batches
+sub rows_of
+{
+	my ($table) = @_;
+	my $n = 0;
+	return 'SELECT ' . join(', ', map { "$_ AS x" . $n++ } map { one(sort(keys %values), qw(o added), 'i % 7', 'v || w') } 1 .. one(1, 2, 4)) .
+		" FROM $table WHERE " . join(' AND ', map { condition(one(0, 1, 2)) } 1 .. one(1, 2, 3));
+}
+
+my ($differ, $aggregated, $bordered, $filtered, $errors, $asked, $rows) = (0, 0, 0, 0, 0, 0, 0);
 foreach my $round (1 .. $rounds)
 {
 	my $table = one(qw(pages runs mixed parts parts arms ordered ordered));
-	my $query = query($table);
+	my $is_rows = chance(25);
+	my $query = $is_rows ? rows_of($table) : query($table);
 	my $settings = join('; ', 'SET cscan.columns = ' . one('on', 'on', 'off'), 'SET work_mem = ' . one(q('64kB'), q('4MB')), 'SET hash_mem_multiplier = 1',
 		'SET enable_seqscan = ' . one('on', ($table =~ /pages|parts|arms/ ? 'on' : 'off')), 'SET max_parallel_workers_per_gather = ' . one(0, 0, 2), 'SET cscan.policy = ' . one(qw(relevance normal)));
 	$query =~ s/'/''/g;
 	my $found = sql($node, "$settings; SELECT has_aggregate('$query')");
-	$aggregated += $found > 0;
-	$bordered += $found > 1;
+	$aggregated += $found == 1 || $found == 2;
+	$bordered += $found == 2;
+	$filtered += $found == 3;
+	$rows += $is_rows;
 	my $got = sql($node, "$settings; SELECT answer('$query'); SET cscan.vectors = off; SELECT answer('$query')");
 	my @lines = split /\n/, $got, -1;
 	my $half = @lines / 2;
@@ -213,9 +225,10 @@ foreach my $round (1 .. $rounds)
 	$differ++;
 	diag("round $round: $settings; $query\nwith:\n" . substr($with, 0, 600) . "\nwithout:\n" . substr($without, 0, 600)) if $differ <= 5;
 }
-is($differ, 0, "$asked queries, $aggregated of them with CScan Aggregates, $bordered with borders, $errors of them errors: all the same");
-cmp_ok($aggregated * 2, '>', $asked, 'most of them have CScan Aggregates');
+is($differ, 0, "$asked queries, $aggregated of them with CScan Aggregates, $bordered with borders, $filtered with vector filters, $errors of them errors: all the same");
+cmp_ok($aggregated * 2, '>', $asked - $rows, 'most of those that aggregate have CScan Aggregates');
 cmp_ok($bordered, '>', 0, 'some have borders');
+cmp_ok($filtered * 2, '>', $rows, 'most of the others have vector filters');
 
 $node->stop;
 done_testing();

@@ -18,7 +18,7 @@
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
-#include "aggregate/input.h"
+#include "input/input.h"
 
 /* Functions of two integers, or one, and the type of their result */
 typedef struct CScanArithmetic

@@ -32,7 +32,7 @@
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
-#include "aggregate/input.h"
+#include "input/input.h"
 
 static bool compile(CScanInput *input, CScanClause *clause, Expr *expr, int depth, CScanPredicate *p);
 
@@ -140,7 +140,7 @@ compile_fixed(CScanInput *input, CScanClause *clause, bool is_whole, Expr *expr,
 	{
 		if (!is_whole)
 			return false;
-		input->computes = true;
+		clause->computes_value = true;
 	}
 	if (!cscan_number_compile(input, expr, &number))
 		return false;
@@ -543,13 +543,15 @@ compile(CScanInput *input, CScanClause *clause, Expr *expr, int depth, CScanPred
 void
 cscan_condition_compile(CScanInput *input, CScanClause *clause)
 {
-	clause->vectorized = clause->asks = clause->may_fail = false;
+	clause->vectorized = clause->asks = clause->may_fail = clause->computes_value = false;
 	input->computes = false;
 	if (contain_volatile_functions((Node *) clause->row.expr))
 		clause->may_fail = true;
 	else if (!compile(input, clause, clause->row.expr, 0, &clause->predicate))
 		make_question(input, clause, clause->row.expr, &clause->predicate);
 	clause->may_fail |= input->computes;
+	clause->may_fail_by_row = clause->may_fail;
+	clause->may_fail |= clause->computes_value;
 }
 
 /* ------------------------------------------------------------------
@@ -575,7 +577,7 @@ ask_about(CScanInput *input, CScanQuestion *question, int64 code)
 
 	econtext->ecxt_scantuple = cscan_batch_entry_row(input->batch, question->column,
 													 cscan_batch_entry(input->batch, question->column, code));
-	answer = ExecEvalExpr(question->row.state, econtext, &isnull);
+	answer = ExecEvalExpr(cscan_row_expr_state(&question->row, input), econtext, &isnull);
 	MemoryContextSwitchTo(old);
 	return isnull ? ANSWER_UNKNOWN : DatumGetBool(answer) ? ANSWER_TRUE : ANSWER_FALSE;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * input.c
- *		What an aggregate makes of a CScan's batches (input.h).
+ *		What is made of a CScan's batches (input.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "aggregate/input.h"
+#include "input/input.h"
 
 /* No string has this number. */
 #define NO_NUMBER	PG_INT64_MIN
@@ -69,6 +69,7 @@ make_clause(CScanInput *input, Expr *expr)
 	CScanClause *clause = palloc0(sizeof(CScanClause));
 
 	cscan_row_expr_init(&clause->row, input, expr);
+	clause->is_whole = expr == NULL;
 	if (expr)
 		cscan_condition_compile(input, clause);
 	return clause;
@@ -78,29 +79,30 @@ make_clause(CScanInput *input, Expr *expr)
  * Put the conditions into the order in which they are asked.  Comparisons on
  * vectors go before those that PostgreSQL computes, but not before one that might
  * raise an error for a row that they drop.
+ *
+ * Subplans are there once, in the scan's own conditions.  So from the first one on
+ * it is these that are asked, all together.
  */
 static void
 make_clauses(CScanInput *input, List *quals)
 {
 	int			end = 0;		/* of the comparisons that may be passed to */
+	bool		whole = contain_volatile_functions((Node *) quals);
 	ListCell   *lc;
 
 	input->clauses = palloc((list_length(quals) + 1) * sizeof(CScanClause *));
 	input->nclauses = 0;
-	if (contain_subplans((Node *) quals) || contain_volatile_functions((Node *) quals))
-	{
-		/*
-		 * Subplans are there once, in the scan's own conditions.  Volatile functions
-		 * are called for one row after the other.
-		 */
-		input->clauses[input->nclauses++] = make_clause(input, NULL);
-		return;
-	}
 	foreach(lc, quals)
 	{
-		CScanClause *clause = make_clause(input, lfirst(lc));
-		int			place = input->nclauses++;
+		CScanClause *clause;
+		int			place;
 
+		/* Volatile functions are called for one row after the other. */
+		whole |= contain_subplans(lfirst(lc));
+		if (whole)
+			break;
+		clause = make_clause(input, lfirst(lc));
+		place = input->nclauses++;
 		if (clause->vectorized && !clause->asks && !clause->may_fail)
 		{
 			memmove(&input->clauses[end + 1], &input->clauses[end], (place - end) * sizeof(CScanClause *));
@@ -110,6 +112,14 @@ make_clauses(CScanInput *input, List *quals)
 			end = input->nclauses;
 		input->clauses[place] = clause;
 	}
+	if (!whole)
+		return;
+	for (int i = 0; i < input->nclauses; i++)
+	{
+		if (!input->clauses[i]->vectorized)
+			input->nclauses = i;
+	}
+	input->clauses[input->nclauses++] = make_clause(input, NULL);
 }
 
 bool
@@ -240,17 +250,14 @@ select_rows(CScanInput *input, CScanClause *clause, CScanSelection *found)
 		cscan_row_expr_split(&clause->row, input, &input->selection, found, NULL);
 }
 
-static void
-filter(CScanInput *input)
+void
+cscan_input_meet(CScanInput *input, CScanClause *clause)
 {
 	CScanSelection found;
 
-	for (int i = 0; i < input->nclauses && input->selection.n > 0; i++)
-	{
-		select_rows(input, input->clauses[i], &found);
-		input->selection.n = found.n;
-		memcpy(input->selection.rows, found.rows, found.n * sizeof(uint16));
-	}
+	select_rows(input, clause, &found);
+	input->selection.n = found.n;
+	memcpy(input->selection.rows, found.rows, found.n * sizeof(uint16));
 }
 
 /* Remove the rows of a page that do not meet a bitmap's index conditions. */
@@ -269,6 +276,19 @@ recheck(CScanInput *input)
 	selection->n = n;
 }
 
+bool
+cscan_input_next_unfiltered(CScanInput *input)
+{
+	CHECK_FOR_INTERRUPTS();
+	ResetExprContext(input->econtext);
+	MemoryContextReset(input->common->batch_context);
+	if (!cscan_batch_next(input->batch))
+		return false;
+	cscan_selection_all(&input->selection, input->batch->nrows);
+	cscan_program_begin(&input->program, input->batch->nrows, &input->selection);
+	return true;
+}
+
 static bool
 next_batch(CScanInput *input)
 {
@@ -276,17 +296,14 @@ next_batch(CScanInput *input)
 
 	do
 	{
-		CHECK_FOR_INTERRUPTS();
-		ResetExprContext(input->econtext);
-		MemoryContextReset(input->common->batch_context);
-		if (!cscan_batch_next(input->batch))
+		if (!cscan_input_next_unfiltered(input))
 			return false;
-		cscan_selection_all(&input->selection, input->batch->nrows);
+		cscan_batch_count(input->batch, input->batch->nrows);
 		if (input->scan->kind == CSCAN_BITMAP && input->scan->recheck_page)
 			recheck(input);
-		cscan_program_begin(&input->program, input->batch->nrows, &input->selection);
 		n = input->selection.n;
-		filter(input);
+		for (int i = 0; i < input->nclauses && input->selection.n > 0; i++)
+			cscan_input_meet(input, input->clauses[i]);
 		InstrCountFiltered1(input->ps, n - input->selection.n);
 	} while (input->selection.n == 0);
 	return true;

@@ -14,7 +14,7 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
-#include "aggregate/input.h"
+#include "input/input.h"
 
 void
 cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr)
@@ -23,7 +23,8 @@ cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr)
 	Bitmapset  *needed = NULL;
 	int			member = -1;
 
-	row->state = expr ? ExecInitExpr(expr, input->ps) : input->ps->qual;
+	/* With JIT, making one costs milliseconds.  Most are never asked for. */
+	row->state = expr ? NULL : input->ps->qual;
 	if (expr == NULL)
 		expr = make_ands_explicit(plan->scan.plan.qual);
 	row->expr = expr;
@@ -41,11 +42,25 @@ cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr)
 	}
 }
 
+ExprState *
+cscan_row_expr_state(CScanRowExpr *row, CScanInput *input)
+{
+	MemoryContext old;
+
+	if (row->state == NULL)
+	{
+		old = MemoryContextSwitchTo(input->ps->state->es_query_cxt);
+		row->state = ExecInitExpr(row->expr, input->ps);
+		MemoryContextSwitchTo(old);
+	}
+	return row->state;
+}
+
 Datum
 cscan_row_expr_value(CScanRowExpr *row, CScanInput *input, uint16 number, bool *isnull)
 {
 	input->econtext->ecxt_scantuple = cscan_batch_row(input->batch, number, row->columns, row->ncolumns);
-	return ExecEvalExprSwitchContext(row->state, input->econtext, isnull);
+	return ExecEvalExprSwitchContext(cscan_row_expr_state(row, input), input->econtext, isnull);
 }
 
 void

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * input.h
- *		What an aggregate makes of a CScan's batches: the rows that meet the
- *		scan's conditions, their keys, and the arguments of aggregates.
+ *		What is made of a CScan's batches: the rows that meet the scan's
+ *		conditions and, for an aggregate, keys and arguments.
  *
+ *		filter.c		a CScan that hands out rows, and finds them on vectors
  *		input.c			batch for batch
  *		conditions.c	conditions as predicates on vectors
  *		numbers.c		expressions as arithmetic on vectors
@@ -21,8 +22,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef CSCAN_AGGREGATE_INPUT_H
-#define CSCAN_AGGREGATE_INPUT_H
+#ifndef CSCAN_INPUT_H
+#define CSCAN_INPUT_H
 
 #include "exec/batch.h"
 #include "vector/predicate.h"
@@ -33,7 +34,7 @@
 typedef struct CScanRowExpr
 {
 	Expr	   *expr;
-	ExprState  *state;
+	ExprState  *state;			/* NULL: not needed yet */
 	int16		typlen;			/* of its result */
 	bool		typbyval;
 	int		   *columns;		/* of the batch that it needs */
@@ -76,9 +77,12 @@ typedef struct CScanQuestion
 typedef struct CScanClause
 {
 	CScanRowExpr row;
+	bool		is_whole;		/* it is all of the scan's conditions */
 	bool		vectorized;		/* at least a part of it */
 	bool		asks;			/* a part of it has no vectors */
+	bool		computes_value; /* with which it compares: once in a pass */
 	bool		may_fail;		/* it may raise an error */
+	bool		may_fail_by_row;	/* likewise, of each row anew */
 	List	   *fixed;			/* CScanFixed */
 	bool		fixed_known;	/* in this pass */
 	bool		by_row;			/* not in this pass */
@@ -165,6 +169,9 @@ typedef struct CScanInput
 /* Without an expression it is all of the scan's conditions. */
 extern void cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr);
 
+/* How PostgreSQL computes it. */
+extern ExprState *cscan_row_expr_state(CScanRowExpr *row, CScanInput *input);
+
 /* Compute it for one row.  The value lasts until the scan's expression context is reset. */
 extern Datum cscan_row_expr_value(CScanRowExpr *row, CScanInput *input, uint16 number, bool *isnull);
 
@@ -227,6 +234,12 @@ extern void cscan_input_enter(CScanInput *input);
 /* Get the next batch with rows that meet the conditions.  False at the end. */
 extern bool cscan_input_next(CScanInput *input);
 
+/* Get the next batch, of which all rows are selected.  False at the end. */
+extern bool cscan_input_next_unfiltered(CScanInput *input);
+
+/* Leave only those rows selected that meet a condition. */
+extern void cscan_input_meet(CScanInput *input, CScanClause *clause);
+
 /* Begin with rows that have been kept; all of them have met the conditions. */
 extern void cscan_input_keep(CScanInput *input, uint32 nrows);
 
@@ -257,4 +270,4 @@ extern void cscan_input_filter(CScanInput *input, int number, CScanSelection *fo
 /* How a key can be had; false if it cannot. */
 extern bool cscan_key_kind(Node *key, CScanKeyKind *kind);
 
-#endif							/* CSCAN_AGGREGATE_INPUT_H */
+#endif							/* CSCAN_INPUT_H */

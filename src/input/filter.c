@@ -1,0 +1,288 @@
+/*-------------------------------------------------------------------------
+ *
+ * filter.c
+ *		A CScan that hands out rows, and finds them on vectors.
+ *
+ *		begin			the node takes its rows from here
+ *		first_row		make the filter, unless no condition has vectors
+ *		next_row		the next row that meets all conditions
+ *
+ * The conditions at the front that have vectors are asked of a whole batch.
+ * Rows that meet them are then made, and only they are asked the others.
+ *
+ * Whoever stops early must not see what comes of later rows.  So no condition is
+ * asked of a batch that may raise an error for one of its rows.  One that compares
+ * with a value that has to be computed, which may fail, is: the value is computed
+ * only if some row has met what comes before it, as PostgreSQL would do, and that
+ * row is the first one that could be handed out.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "compat.h"
+
+#include "executor/instrument.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/ruleutils.h"
+
+#include "cscan.h"
+#include "input/input.h"
+
+/* How many scans of a process have room of their own; the others of a query do without vectors. */
+#define MAX_OWN_ROOMS	64
+
+struct CScanFilter
+{
+	CScanInput *input;
+	CScanInputCommon common;
+	int			nclauses;		/* of the input's, from the first on, that are
+								 * asked of batches */
+	ExprState  *rest;			/* the others; NULL: there are none */
+	uint32		next;			/* of the selected rows */
+};
+
+static int	own_rooms = 0;
+
+/* ------------------------------------------------------------------
+ * Beginning
+ * ------------------------------------------------------------------ */
+
+/* Is this condition asked of batches, if all before it are? */
+static bool
+is_for_batches(const CScanState *node, const CScanClause *clause)
+{
+	if (!clause->vectorized || clause->may_fail_by_row)
+		return false;
+	/* Pages have no dictionaries. */
+	return !clause->asks || node->kind == CSCAN_COLUMNS;
+}
+
+/* Make the filter in the current context; NULL if no condition has vectors. */
+static CScanFilter *
+create(CScanState *node, CScanRooms *rooms)
+{
+	CScanFilter *filter = palloc0(sizeof(CScanFilter));
+
+	filter->common.rooms = rooms;
+	filter->input = cscan_input_create(node, &filter->common, NIL, NIL, NIL);
+	while (filter->nclauses < filter->input->nclauses &&
+		   is_for_batches(node, filter->input->clauses[filter->nclauses]))
+		filter->nclauses++;
+	return filter->nclauses > 0 ? filter : NULL;
+}
+
+static void
+give_back_room(void *arg)
+{
+	(void) arg;
+	own_rooms--;
+}
+
+/*
+ * The members of a family take turns, and share room.  Other scans have room of
+ * their own, if they are not too many.
+ */
+static CScanFilter *
+create_with_room(CScanState *node)
+{
+	MemoryContextCallback *callback;
+	CScanFilter *filter;
+
+	if (node->family)
+		return create(node, cscan_family_rooms(node->family));
+	if (own_rooms >= MAX_OWN_ROOMS)
+		return NULL;
+	filter = create(node, cscan_rooms_create(CurrentMemoryContext));
+	if (filter == NULL)
+		return NULL;
+	callback = palloc0(sizeof(MemoryContextCallback));
+	callback->func = give_back_room;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	own_rooms++;
+	return filter;
+}
+
+/* The conditions that are not asked of batches. */
+static ExprState *
+make_rest(const CScanFilter *filter)
+{
+	CScanInput *input = filter->input;
+	List	   *rest = NIL;
+
+	for (int i = filter->nclauses; i < input->nclauses; i++)
+	{
+		if (input->clauses[i]->is_whole)
+			return input->ps->qual;
+		rest = lappend(rest, input->clauses[i]->row.expr);
+	}
+	return ExecInitQual(rest, input->ps);
+}
+
+/* ------------------------------------------------------------------
+ * Rows
+ * ------------------------------------------------------------------ */
+
+/* Get the next batch with rows that may meet all conditions.  False at the end. */
+static bool
+next_batch(CScanFilter *filter)
+{
+	CScanInput *input = filter->input;
+	uint32		n;
+
+	filter->next = 0;
+	cscan_batch_count(input->batch, input->batch->nrows);
+	if (input->common->rooms->user != filter)
+	{
+		cscan_input_enter(input);
+		input->common->rooms->user = filter;
+	}
+	do
+	{
+		input->selection.n = 0;
+		if (!cscan_input_next_unfiltered(input))
+			return false;
+		n = input->selection.n;
+		for (int i = 0; i < filter->nclauses && input->selection.n > 0; i++)
+			cscan_input_meet(input, input->clauses[i]);
+		InstrCountFiltered1(input->ps, n - input->selection.n);
+		if (input->selection.n == 0)
+			cscan_batch_count(input->batch, n);
+	} while (input->selection.n == 0);
+	cscan_batch_prepare_rows(input->batch);
+	return true;
+}
+
+static TupleTableSlot *
+next_row(PlanState *ps)
+{
+	CScanState *node = (CScanState *) ps;
+	CScanFilter *filter = node->filter;
+	CScanInput *input = filter->input;
+	ExprContext *econtext = ps->ps_ExprContext;
+
+	for (;;)
+	{
+		TupleTableSlot *slot;
+		uint16		row;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		if (filter->next >= input->selection.n && !next_batch(filter))
+			return ExecClearTuple(ps->ps_ProjInfo ? ps->ps_ResultTupleSlot : node->css.ss.ss_ScanTupleSlot);
+		row = input->selection.rows[filter->next++];
+		cscan_batch_count(input->batch, row + 1);
+		slot = cscan_batch_whole_row(input->batch, row);
+		econtext->ecxt_scantuple = slot;
+		if (node->recheck_page && !cscan_bitmap_recheck(node, slot))
+		{
+			InstrCountFiltered2(ps, 1);
+			continue;
+		}
+		if (filter->rest && !ExecQual(filter->rest, econtext))
+		{
+			InstrCountFiltered1(ps, 1);
+			continue;
+		}
+		return ps->ps_ProjInfo ? ExecProject(ps->ps_ProjInfo) : slot;
+	}
+}
+
+/* The first row, or none of a turn, is wanted. */
+static TupleTableSlot *
+first_row(PlanState *ps)
+{
+	CScanState *node = (CScanState *) ps;
+	MemoryContext old = MemoryContextSwitchTo(ps->state->es_query_cxt);
+
+	node->filter = create_with_room(node);
+	if (node->filter)
+	{
+		node->filter->common.batch_context = AllocSetContextCreate(CurrentMemoryContext, "CScan batch",
+																   ALLOCSET_SMALL_SIZES);
+		node->filter->rest = make_rest(node->filter);
+		ps->ExecProcNode = next_row;
+	}
+	else
+		cscan_tuples_choose_exec(node);
+	MemoryContextSwitchTo(old);
+	ExecSetExecProcNode(ps, ps->ExecProcNode);
+	return ps->ExecProcNodeReal(ps);
+}
+
+static bool
+may_filter(const CScanState *node)
+{
+	const PlanState *ps = &node->css.ss.ps;
+
+	return cscan_vectors_enabled && ps->plan->qual != NIL && ps->state->es_epq_active == NULL && !node->scroll;
+}
+
+static void
+begin(CScanState *node)
+{
+	if (may_filter(node))
+		node->css.ss.ps.ExecProcNode = first_row;
+}
+
+static void
+rescan(CScanState *node)
+{
+	CScanFilter *filter = node->filter;
+
+	cscan_input_begin(filter->input);
+	filter->input->selection.n = filter->input->batch->nrows = filter->next = 0;
+}
+
+/* ------------------------------------------------------------------
+ * EXPLAIN
+ * ------------------------------------------------------------------ */
+
+/* The conditions that are asked of batches. */
+static List *
+find_conditions(CScanState *node)
+{
+	CScanFilter *filter = node->filter;
+	List	   *conditions = NIL;
+
+	if (filter == NULL)
+		filter = create(node, cscan_rooms_create(CurrentMemoryContext));
+	for (int i = 0; filter && i < filter->nclauses; i++)
+		conditions = lappend(conditions, filter->input->clauses[i]->row.expr);
+	return conditions;
+}
+
+static void
+explain(CScanState *node, List *ancestors, ExplainState *es)
+{
+	MemoryContext context;
+	MemoryContext old;
+	List	   *conditions;
+
+	if (!may_filter(node) || node->batched)
+		return;
+	context = AllocSetContextCreate(CurrentMemoryContext, "CScan conditions", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	conditions = find_conditions(node);
+	if (conditions != NIL)
+	{
+		List	   *names = set_deparse_context_plan(es->deparse_cxt, node->css.ss.ps.plan, ancestors);
+		char	   *text = deparse_expression((Node *) make_ands_explicit(conditions), names, es->verbose, false);
+
+		MemoryContextSwitchTo(old);
+		ExplainPropertyText("CScan Vector Filter", text, es);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+static const CScanFilterMethods methods = {
+	.begin = begin,
+	.rescan = rescan,
+	.explain = explain,
+};
+
+void
+cscan_input_init(void)
+{
+	cscan_filter_methods = &methods;
+}
