@@ -8,6 +8,7 @@
  *		borders.c		groups that are complete early
  *		spill.c			rows whose groups find no memory
  *		results.c		aggregates: states, and what becomes of them
+ *		pairs.c			which values of count(DISTINCT ...) a group has seen
  *		transitions.c	those that PostgreSQL's own functions compute
  *		inputs.c		the scans that the node reads, one or an Append's
  *		input.h			batches, conditions, keys and arguments
@@ -54,6 +55,7 @@ typedef enum CScanAggregateKind
 	CSCAN_AGGREGATE_COUNT,
 	CSCAN_AGGREGATE_SUM,
 	CSCAN_AGGREGATE_EXTREME,
+	CSCAN_AGGREGATE_DISTINCT,	/* count(DISTINCT ...) */
 	CSCAN_AGGREGATE_TRANSITION
 } CScanAggregateKind;
 
@@ -82,6 +84,9 @@ typedef struct CScanTransitionState
 	bool		is_new;			/* the first argument becomes the value */
 } CScanTransitionState;
 
+/* Values that groups have seen, see pairs.c. */
+typedef struct CScanPairs CScanPairs;
+
 /* Functions of an aggregate, see transitions.c. */
 typedef struct CScanTransition CScanTransition;
 
@@ -99,6 +104,8 @@ typedef struct CScanAggregate
 	int			narguments;
 	int			filter;			/* number; -1: none */
 	size_t		offset;			/* of its state in a group's states */
+	int			distinct_key;	/* number of the key of DISTINCT */
+	CScanPairs *pairs;
 	CScanTransition *transition;
 } CScanAggregate;
 
@@ -118,6 +125,7 @@ typedef struct CScanAggregateState
 	CScanInput *input;			/* whose turn it is; NULL: there is none */
 	int			current;		/* its number */
 	List	   *keys;			/* expressions */
+	List	   *distinct;		/* of count(DISTINCT ...) */
 	List	   *arguments;
 	List	   *filters;
 	List	   *targets;		/* what the Append returns; NIL: these are the
@@ -157,7 +165,7 @@ typedef struct CScanAggregateState
 /* node.c */
 extern const CustomScanMethods cscan_aggregate_methods;
 
-/* The bytes that groups take now. */
+/* The bytes that groups and their distinct values take now. */
 extern Size cscan_aggregate_memory(const CScanAggregateState *node);
 
 /* Take rows into account, of which the input has selected some. */
@@ -230,8 +238,27 @@ extern void cscan_aggregates_init(CScanAggregateState *node, List *aggrefs);
 extern size_t cscan_aggregates_settle(CScanAggregateState *node);
 extern void cscan_aggregates_begin_groups(CScanAggregateState *node, uint32 first, uint32 end);
 extern void cscan_aggregates_advance(CScanAggregateState *node, const uint32 *group_of);
+/* All rows of the groups have been taken; or all groups are forgotten. */
+extern void cscan_aggregates_finish(CScanAggregateState *node);
+extern void cscan_aggregates_clear(CScanAggregateState *node);
 extern void cscan_aggregates_end_group(CScanAggregateState *node, char *states);
 extern Datum cscan_aggregate_result(CScanAggregateState *node, const CScanAggregate *aggregate, char *states, bool *isnull);
+
+/* pairs.c */
+extern CScanPairs *cscan_pairs_create(CScanAggregateState *node, const CScanAggregate *aggregate);
+
+/* Forget all values. */
+extern void cscan_pairs_clear(CScanAggregateState *node, CScanPairs *pairs);
+
+/* The bytes that they take now. */
+extern Size cscan_pairs_memory(const CScanPairs *pairs);
+
+/* Take rows of a batch into account, and their groups; without keys there is one group. */
+extern void cscan_pairs_advance(CScanAggregateState *node, CScanPairs *pairs, const uint32 *group_of,
+								   const CScanSelection *selection);
+
+/* All rows of the groups have been taken: count what waits on disk, and forget the values. */
+extern void cscan_pairs_finish(CScanAggregateState *node, CScanPairs *pairs);
 
 /* transitions.c */
 extern bool cscan_transition_supported(const Aggref *aggref);

@@ -49,8 +49,15 @@ find_row_by_row(const CScanAggregateState *node, List *context, const ExplainSta
 	{
 		const CScanAggregate *aggregate = &node->aggregates[i];
 
+		if (aggregate->kind == CSCAN_AGGREGATE_DISTINCT)
+		{
+			const CScanKeyInput *key = &input->keys[input->nkeys + aggregate->distinct_key];
+
+			if (!key->vectorized && key->column < 0)
+				texts = add(texts, key->row.expr, context, es);
+		}
 		/* Of an aggregate that has vectors the argument may have none. */
-		if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION)
+		else if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION)
 			texts = add(texts, (const Expr *) aggregate->aggref, context, es);
 		else if (aggregate->argument >= 0 && !input->arguments[aggregate->argument].vectorized)
 			texts = add(texts, input->arguments[aggregate->argument].row.expr, context, es);
@@ -94,7 +101,7 @@ cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		ExplainPropertyUInteger("CScan Batches by Row", NULL, node->by_row, es);
 	if (node->borders)
 		ExplainPropertyUInteger("CScan Groups Closed Early", NULL, node->early, es);
-	if (node->nkeys > 0)
+	if (node->nkeys > 0 || node->distinct != NIL)
 		ExplainPropertyUInteger("CScan Memory", "kB", (node->peak + 1023) / 1024, es);
 	if (node->spilled > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 	{

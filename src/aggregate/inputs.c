@@ -91,6 +91,7 @@ create(CScanAggregateState *node, int number)
 
 	input = cscan_input_create(scan, &node->common,
 							   translate_list(node, child, node->keys),
+							   translate_list(node, child, node->distinct),
 							   translate_list(node, child, node->arguments),
 							   translate_list(node, child, node->filters));
 	MemoryContextSwitchTo(old);
@@ -120,12 +121,14 @@ cscan_inputs_init(CScanAggregateState *node)
 
 	node->common.rooms = cscan_rooms_create(estate->es_query_cxt);
 	node->common.batch_context = AllocSetContextCreate(estate->es_query_cxt, "CScan batch", ALLOCSET_DEFAULT_SIZES);
-	node->common.key_kinds = palloc((node->nkeys + 1) * sizeof(CScanKeyKind));
-	foreach(lc, node->keys)
+	node->common.key_context = AllocSetContextCreate(estate->es_query_cxt, "CScan key", ALLOCSET_DEFAULT_SIZES);
+	node->common.key_kinds = palloc((node->nkeys + list_length(node->distinct) + 1) * sizeof(CScanKeyKind));
+	foreach(lc, list_concat_copy(node->keys, node->distinct))
 	{
 		if (!cscan_key_kind(lfirst(lc), &node->common.key_kinds[k]))
 			elog(ERROR, "a key of type %u is not supported", exprType(lfirst(lc)));
-		node->shows |= cscan_equal_may_differ(node->common.key_kinds[k++]);
+		node->shows |= k < node->nkeys && cscan_equal_may_differ(node->common.key_kinds[k]);
+		k++;
 	}
 	node->ninputs = append ? append->as_nplans : 1;
 	for (int i = 0; i < node->ninputs; i++)

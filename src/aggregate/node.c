@@ -126,7 +126,14 @@ strings_memory(const CScanAggregateState *node)
 static Size
 memory_without_strings(const CScanAggregateState *node, uint32 more)
 {
-	return cscan_group_table_next_size(&node->groups, more) + MemoryContextMemAllocated(node->values_context, true);
+	Size		bytes = cscan_group_table_next_size(&node->groups, more) + MemoryContextMemAllocated(node->values_context, true);
+
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		if (node->aggregates[i].pairs)
+			bytes += cscan_pairs_memory(node->aggregates[i].pairs);
+	}
+	return bytes;
 }
 
 Size
@@ -248,6 +255,7 @@ clear_groups(CScanAggregateState *node)
 	cscan_group_table_clear(&node->groups);
 	for (int k = 0; k < node->nkeys; k++)
 		cscan_numbering_clear(&node->numbering[k]);
+	cscan_aggregates_clear(node);
 	cscan_inputs_forget_strings(node);
 	ReScanExprContext(node->context_node->curaggcontext);
 	begin_groups(node);
@@ -289,6 +297,7 @@ read_rows(CScanAggregateState *node)
 		if (node->borders && cscan_borders_reached(node, has_memory_for(node, CSCAN_BATCH)))
 			return;
 	}
+	cscan_aggregates_finish(node);
 	node->read = true;
 }
 
@@ -330,6 +339,7 @@ next_group(CScanAggregateState *node)
 			node->finished = true;
 			return slot;
 		}
+		cscan_aggregates_finish(node);
 	}
 	group = cscan_group(&node->groups, node->next_group);
 	old = MemoryContextSwitchTo(node->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
@@ -415,6 +425,7 @@ end_aggregate(CustomScanState *css)
 	CScanAggregateState *node = (CScanAggregateState *) css;
 
 	cscan_spill_end(node);
+	cscan_aggregates_clear(node);
 	ExecEndNode(outerPlanState(css));
 }
 

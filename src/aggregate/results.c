@@ -42,6 +42,12 @@ static void
 find_kind(CScanAggregate *aggregate)
 {
 	aggregate->kind = CSCAN_AGGREGATE_TRANSITION;
+	if (aggregate->aggref->aggdistinct != NIL)
+	{
+		Assert(aggregate->aggref->aggfnoid == F_COUNT_ANY);
+		aggregate->kind = CSCAN_AGGREGATE_DISTINCT;
+		return;
+	}
 	switch (aggregate->aggref->aggfnoid)
 	{
 		case F_COUNT_:
@@ -149,6 +155,12 @@ cscan_aggregates_init(CScanAggregateState *node, List *aggrefs)
 		{
 			TargetEntry *entry = lfirst_node(TargetEntry, lca);
 
+			if (aggregate->kind == CSCAN_AGGREGATE_DISTINCT)
+			{
+				aggregate->distinct_key = list_length(node->distinct);
+				node->distinct = lappend(node->distinct, entry->expr);
+				continue;
+			}
 			if (aggregate->narguments++ == 0)
 			{
 				aggregate->argument = list_length(node->arguments);
@@ -193,6 +205,10 @@ cscan_aggregates_settle(CScanAggregateState *node)
 		{
 			case CSCAN_AGGREGATE_COUNT:
 				offset += sizeof(CScanCount);
+				break;
+			case CSCAN_AGGREGATE_DISTINCT:
+				offset += sizeof(CScanCount);
+				aggregate->pairs = cscan_pairs_create(node, aggregate);
 				break;
 			case CSCAN_AGGREGATE_SUM:
 				offset += sizeof(CScanSumState);
@@ -364,7 +380,30 @@ cscan_aggregates_advance(CScanAggregateState *node, const uint32 *group_of)
 			if (group_of)
 				place.group_of = of_filtered;
 		}
-		advance(node, aggregate, &place, selection);
+		if (aggregate->kind == CSCAN_AGGREGATE_DISTINCT)
+			cscan_pairs_advance(node, aggregate->pairs, place.group_of, selection);
+		else
+			advance(node, aggregate, &place, selection);
+	}
+}
+
+void
+cscan_aggregates_finish(CScanAggregateState *node)
+{
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		if (node->aggregates[i].pairs)
+			cscan_pairs_finish(node, node->aggregates[i].pairs);
+	}
+}
+
+void
+cscan_aggregates_clear(CScanAggregateState *node)
+{
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		if (node->aggregates[i].pairs)
+			cscan_pairs_clear(node, node->aggregates[i].pairs);
 	}
 }
 
@@ -537,6 +576,7 @@ cscan_aggregate_result(CScanAggregateState *node, const CScanAggregate *aggregat
 	switch (aggregate->kind)
 	{
 		case CSCAN_AGGREGATE_COUNT:
+		case CSCAN_AGGREGATE_DISTINCT:
 			return Int64GetDatum(((CScanCount *) state)->n);
 		case CSCAN_AGGREGATE_SUM:
 			return sum_result(aggregate, (CScanSumState *) state, isnull);

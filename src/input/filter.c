@@ -64,7 +64,7 @@ create(CScanState *node, CScanRooms *rooms)
 	CScanFilter *filter = palloc0(sizeof(CScanFilter));
 
 	filter->common.rooms = rooms;
-	filter->input = cscan_input_create(node, &filter->common, NIL, NIL, NIL);
+	filter->input = cscan_input_create(node, &filter->common, NIL, NIL, NIL, NIL);
 	while (filter->nclauses < filter->input->nclauses &&
 		   is_for_batches(node, filter->input->clauses[filter->nclauses]))
 		filter->nclauses++;

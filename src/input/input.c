@@ -170,11 +170,13 @@ make_argument(CScanInput *input, CScanArgumentInput *argument, Expr *expr)
 }
 
 CScanInput *
-cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys, List *arguments, List *filters)
+cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys, List *distinct, List *arguments,
+				   List *filters)
 {
 	CScanInput *input = palloc0(sizeof(CScanInput));
 	CustomScan *plan = (CustomScan *) scan->css.ss.ps.plan;
-	List	   *exprs = list_concat(list_concat_copy(keys, arguments), filters);
+	List	   *all_keys = list_concat_copy(keys, distinct);
+	List	   *exprs = list_concat(list_concat_copy(all_keys, arguments), filters);
 	ListCell   *lc;
 	int			i = 0;
 
@@ -193,8 +195,9 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	input->program.batch_memory = (CScanMemory) {take, input};
 	make_clauses(input, plan->scan.plan.qual);
 	input->nkeys = list_length(keys);
-	input->keys = palloc0((input->nkeys + 1) * sizeof(CScanKeyInput));
-	foreach(lc, keys)
+	input->ndistinct = list_length(distinct);
+	input->keys = palloc0((list_length(all_keys) + 1) * sizeof(CScanKeyInput));
+	foreach(lc, all_keys)
 		make_key(input, &input->keys[i++], lfirst(lc));
 	input->narguments = list_length(arguments);
 	input->arguments = palloc0((input->narguments + 1) * sizeof(CScanArgumentInput));
@@ -338,38 +341,44 @@ cscan_input_keep(CScanInput *input, uint32 nrows)
  * Keys
  * ------------------------------------------------------------------ */
 
-static int64
-number_of_bytes(CScanNumbering *numbering, const char *bytes, uint32 length, bool may_add)
+int64
+cscan_key_number(CScanNumbering *numbering, const char *bytes, uint32 length, bool may_add)
 {
 	return length <= CSCAN_SHORT_STRING ? cscan_numbering_short(bytes, length) :
 		cscan_numbering_number(numbering, bytes, length, may_add);
 }
 
-/* The number of a string's bytes, or only of what equal ones have in common. */
-static int64
-number_of(CScanKeyKind kind, CScanNumbering *numbering, Datum value, bool may_add)
+const char *
+cscan_key_bytes(CScanKeyKind kind, Datum value, uint32 *length)
 {
 	Datum		common = kind == CSCAN_KEY_NUMERIC ? DirectFunctionCall1(numeric_trim_scale, value) : value;
 	struct varlena *varlena = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(common));
 	const char *bytes = VARDATA_ANY(varlena);
-	uint32		length = VARSIZE_ANY_EXHDR(varlena);
-	int64		number;
 
-	while (length > 0 && bytes[length - 1] == ' ' && kind == CSCAN_KEY_PADDED)
-		length--;
-	number = number_of_bytes(numbering, bytes, length, may_add);
-	if (PointerGetDatum(varlena) != common)
-		pfree(varlena);
-	if (common != value)
-		pfree(DatumGetPointer(common));
+	*length = VARSIZE_ANY_EXHDR(varlena);
+	while (*length > 0 && bytes[*length - 1] == ' ' && kind == CSCAN_KEY_PADDED)
+		(*length)--;
+	return bytes;
+}
+
+/* The number of a string's bytes, or only of what equal ones have in common. */
+static int64
+number_of(CScanInput *input, CScanKeyKind kind, CScanNumbering *numbering, Datum value, bool may_add)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->common->key_context);
+	uint32		length;
+	const char *bytes = cscan_key_bytes(kind, value, &length);
+	int64		number = cscan_key_number(numbering, bytes, length, may_add);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(input->common->key_context);
 	return number;
 }
 
 /* Number the strings of a column by its dictionary.  False if it has none. */
 static bool
-number_codes(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, bool may_add)
+number_codes(CScanInput *input, CScanKeyInput *key, const CScanSelection *selection, CScanNumbering *numbering, bool may_add)
 {
-	const CScanSelection *selection = &input->selection;
 	const int64 *codes;
 	const bool *isnull;
 	uint32		nentries;
@@ -387,27 +396,36 @@ number_codes(CScanInput *input, CScanKeyInput *key, CScanNumbering *numbering, b
 	for (uint32 i = 0; i < selection->n; i++)
 	{
 		uint16		row = selection->rows[i];
+		int64	   *entry;
 
 		if (cscan_batch_is_null(isnull, row))
 			continue;
-		if (key->entries[codes[row]] == NO_NUMBER)
-			key->entries[codes[row]] = number_of(key->kind, numbering, cscan_batch_entry(input->batch, key->column, codes[row]),
-												 may_add);
-		key->integers[row] = key->entries[codes[row]];
+		entry = &key->entries[codes[row]];
+		if (*entry == NO_NUMBER)
+			*entry = number_of(input, key->kind, numbering, cscan_batch_entry(input->batch, key->column, codes[row]), may_add);
+		key->integers[row] = *entry;
 	}
 	key->vector.isnull = isnull;
 	return true;
 }
 
-/* Do the numberings of all keys have more bytes than they may? */
+/* Numberings that share a limit */
+typedef struct CScanNumberings
+{
+	CScanNumbering *first;
+	int			n;
+	Size		limit;			/* bytes */
+} CScanNumberings;
+
+/* Do all of them have more bytes than they may? */
 static bool
-is_full(const CScanInput *input, const CScanNumbering *numbering, Size limit)
+are_full(const CScanNumberings *numberings)
 {
 	Size		bytes = 0;
 
-	for (int k = 0; k < input->nkeys; k++)
-		bytes += cscan_numbering_size(&numbering[k]);
-	return bytes > limit;
+	for (int k = 0; k < numberings->n; k++)
+		bytes += cscan_numbering_size(&numberings->first[k]);
+	return bytes > numberings->limit;
 }
 
 /*
@@ -415,10 +433,9 @@ is_full(const CScanInput *input, const CScanNumbering *numbering, Size limit)
  * becomes smaller when there is no room for more.
  */
 static void
-convert_key(CScanInput *input, int k, CScanNumbering *numbering, Size limit, uint32 *ngrow)
+convert_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *selection, CScanNumbering *numbering,
+			const CScanNumberings *all, uint32 *ngrow)
 {
-	CScanKeyInput *key = &input->keys[k];
-	const CScanSelection *selection = &input->selection;
 	int16		typlen = get_typlen(exprType((Node *) key->row.expr));
 	const Datum *values = NULL;
 	const bool *isnull;
@@ -445,11 +462,11 @@ convert_key(CScanInput *input, int k, CScanNumbering *numbering, Size limit, uin
 			value = values[row];
 		if (!cscan_batch_is_null(isnull, row))
 		{
-			uint32		n = numbering[k].n;
+			uint32		n = numbering->n;
 
 			key->integers[row] = key->kind == CSCAN_KEY_DATUM ? cscan_values_integer_of_datum(value, typlen) :
-				number_of(key->kind, &numbering[k], value, i < *ngrow);
-			if (numbering[k].n > n && is_full(input, numbering, limit))
+				number_of(input, key->kind, numbering, value, i < *ngrow);
+			if (numbering->n > n && are_full(all))
 				*ngrow = i + 1;
 		}
 		if (values == NULL)
@@ -458,33 +475,68 @@ convert_key(CScanInput *input, int k, CScanNumbering *numbering, Size limit, uin
 	key->vector.isnull = isnull;
 }
 
+/* Get a key of these rows, which are selected, with bounds. */
+static void
+get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScanNumbering *numbering,
+		const CScanNumberings *all, bool may_add, uint32 *ngrow)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->common->batch_context);
+	const CScanVector *computed = NULL;
+
+	if (key->vectorized)
+		computed = cscan_program_get(&input->program, key->number.reg);
+	if (computed)
+		key->vector = *computed;
+	else
+	{
+		key->vector.values = key->integers;
+		if (key->kind == CSCAN_KEY_DATUM || !number_codes(input, key, rows, numbering, may_add))
+			convert_key(input, key, rows, numbering, all, ngrow);
+	}
+	/* Bounds from disk are not good enough to find places by them. */
+	cscan_vector_tighten(&key->vector, rows);
+	MemoryContextSwitchTo(old);
+}
+
 uint32
 cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, Size limit, const CScanVector **vectors)
 {
-	MemoryContext old = MemoryContextSwitchTo(input->common->batch_context);
+	CScanNumberings all = {numbering, input->nkeys, limit};
 	uint32		ngrow = may_add ? input->selection.n : 0;
 
 	for (int k = 0; k < input->nkeys; k++)
 	{
-		CScanKeyInput *key = &input->keys[k];
-		const CScanVector *computed = NULL;
-
-		if (key->vectorized)
-			computed = cscan_program_get(&input->program, key->number.reg);
-		if (computed)
-			key->vector = *computed;
-		else
-		{
-			key->vector.values = key->integers;
-			if (key->kind == CSCAN_KEY_DATUM || !number_codes(input, key, &numbering[k], may_add))
-				convert_key(input, k, numbering, limit, &ngrow);
-		}
-		/* Bounds from disk are not good enough to find places by them. */
-		cscan_vector_tighten(&key->vector, &input->selection);
-		vectors[k] = &key->vector;
+		get_key(input, &input->keys[k], &input->selection, &numbering[k], &all, may_add, &ngrow);
+		vectors[k] = &input->keys[k].vector;
 	}
-	MemoryContextSwitchTo(old);
 	return ngrow;
+}
+
+uint32
+cscan_input_distinct(CScanInput *input, int number, const CScanSelection *rows, CScanNumbering *numbering, bool may_add,
+					 Size limit, CScanVector *vector)
+{
+	CScanNumberings all = {numbering, 1, limit};
+	CScanKeyInput *key = &input->keys[input->nkeys + number];
+	uint32		ngrow = may_add ? rows->n : 0;
+
+	get_key(input, key, rows, numbering, &all, may_add, &ngrow);
+	*vector = key->vector;
+	return ngrow;
+}
+
+Datum
+cscan_input_distinct_value(CScanInput *input, int number, uint16 row, bool *isnull)
+{
+	CScanKeyInput *key = &input->keys[input->nkeys + number];
+	const Datum *values;
+	const bool *nulls;
+
+	if (key->column < 0)
+		return cscan_row_expr_value(&key->row, input, row, isnull);
+	cscan_batch_datums(input->batch, key->column, &values, &nulls);
+	*isnull = cscan_batch_is_null(nulls, row);
+	return values[row];
 }
 
 int64
@@ -498,13 +550,13 @@ cscan_input_shown(CScanInput *input, int number, uint16 row, CScanNumbering *num
 		cscan_batch_datums(input->batch, key->column, &values, &isnull);
 	if (cscan_batch_is_null(isnull, row))
 		return 0;
-	return number_of(CSCAN_KEY_STRING, numbering, values[row], true);
+	return number_of(input, CSCAN_KEY_STRING, numbering, values[row], true);
 }
 
 void
 cscan_input_forget_strings(CScanInput *input)
 {
-	for (int k = 0; k < input->nkeys; k++)
+	for (int k = 0; k < input->nkeys + input->ndistinct; k++)
 		input->keys[k].runs = 0;
 }
 

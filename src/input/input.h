@@ -135,7 +135,8 @@ typedef struct CScanInputCommon
 {
 	CScanRooms *rooms;
 	MemoryContext batch_context;	/* of what a batch's rows keep */
-	CScanKeyKind *key_kinds;
+	MemoryContext key_context;	/* of a key that is being compared */
+	CScanKeyKind *key_kinds;	/* also of DISTINCT */
 } CScanInputCommon;
 
 typedef struct CScanInput
@@ -153,8 +154,9 @@ typedef struct CScanInput
 	List	   *questions;		/* CScanQuestion */
 	bool		computes;		/* an expression has been vectorized that does more
 								 * than to name a column */
-	CScanKeyInput *keys;
-	int			nkeys;
+	CScanKeyInput *keys;		/* to group by, and then those of DISTINCT */
+	int			nkeys;			/* to group by */
+	int			ndistinct;
 	CScanArgumentInput *arguments;
 	int			narguments;
 	CScanClause **filters;		/* of FILTER */
@@ -219,11 +221,11 @@ extern bool cscan_condition_ask(void *arg, int question, const CScanSelection *f
 extern CScanMemory cscan_memory_of(MemoryContext context);
 
 /*
- * Make the input of a scan for these keys, arguments and filters: lists of
- * expressions with the scan's columns.
+ * Make the input of a scan for these keys, keys of DISTINCT, arguments and filters:
+ * lists of expressions with the scan's columns.
  */
 extern CScanInput *cscan_input_create(CScanState *scan, const CScanInputCommon *common,
-									  List *keys, List *arguments, List *filters);
+									  List *keys, List *distinct, List *arguments, List *filters);
 
 /* Begin a pass. */
 extern void cscan_input_begin(CScanInput *input);
@@ -251,6 +253,25 @@ extern void cscan_input_keep(CScanInput *input, uint32 nrows);
  */
 extern uint32 cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, Size limit,
 							   const CScanVector **vectors);
+
+/*
+ * Get a key of DISTINCT of some rows likewise, as a vector with bounds.  Returns how many
+ * of them are such that their strings may be new.
+ */
+extern uint32 cscan_input_distinct(CScanInput *input, int number, const CScanSelection *rows, CScanNumbering *numbering,
+								   bool may_add, Size limit, CScanVector *vector);
+
+/* Get such a key of one row, which lasts until the scan's expression context is reset. */
+extern Datum cscan_input_distinct_value(CScanInput *input, int number, uint16 row, bool *isnull);
+
+/*
+ * The bytes by which a string or numeric key is compared.  They are those of the value
+ * itself, or lie in the current context.
+ */
+extern const char *cscan_key_bytes(CScanKeyKind kind, Datum value, uint32 *length);
+
+/* The number of such bytes. */
+extern int64 cscan_key_number(CScanNumbering *numbering, const char *bytes, uint32 length, bool may_add);
 
 /*
  * Get the number of the very string, or numeric, that a row's key is: equal ones may

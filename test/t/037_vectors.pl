@@ -156,11 +156,12 @@ sub condition
 sub aggregate
 {
 	my $sum = one('sum', 'avg', 'min', 'max', 'count');
-	my $kind = int(rand(10));
+	my $kind = int(rand(11));
 	my $text;
 	if ($kind < 2)    { $text = 'count(*)' }
 	elsif ($kind < 5) { $text = "$sum(" . integer(2) . ')' }
 	elsif ($kind < 7) { $text = "$sum(" . numeric(2) . ')' }
+	elsif ($kind == 10) { $text = 'count(DISTINCT ' . one(qw(i s b n m u d t z v w c o added), integer(1), numeric(1), 'v || w', '7') . ')' }
 	elsif ($kind == 7) { $text = one('min', 'max', 'count') . '(' . one(qw(d t z v f w u c n)) . ')' }
 	else { $text = one('sum(f)', 'bool_and(o)', 'bool_or(o)', 'stddev(s)', 'sum(m * n)', 'count(DISTINCT i)', 'sum(CASE WHEN o THEN i END)', 'max(length(v))', 'regr_count(s, i)') }
 	my $numeric = $kind >= 5 && $kind < 7 || $text =~ /\([un]\)/;
