@@ -31,6 +31,7 @@
 #include "compat.h"
 
 #include "access/parallel.h"
+#include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "utils/dsa.h"
 
@@ -111,9 +112,31 @@ typedef struct CScanAhead
 								 * have not been read yet */
 } CScanAhead;
 
+/* Who may do what, see miscinit.c. */
+typedef struct CScanUser
+{
+	Oid			id;
+	int			context;
+} CScanUser;
+
+/*
+ * PostgreSQL checks who may call a function when a node begins.  Whoever makes an
+ * expression later becomes the user of then meanwhile.  Returns who it was before.
+ */
+static inline CScanUser
+cscan_become_user(const CScanUser *user)
+{
+	CScanUser	before;
+
+	GetUserIdAndSecContext(&before.id, &before.context);
+	SetUserIdAndSecContext(user->id, user->context);
+	return before;
+}
+
 typedef struct CScanState
 {
 	CustomScanState css;
+	CScanUser	user;			/* with whose rights the node has begun */
 	CScanKind	kind;
 	bool		first_rows;
 	bool		enabled;		/* cscan.enabled when the query began */

@@ -110,6 +110,7 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	node->policy = cscan_policy;
 	node->enabled = cscan_enabled;
 	node->pages_room = MaxAllocHugeSize;
+	GetUserIdAndSecContext(&node->user.id, &node->user.context);
 	cscan_tuples_choose_exec(node);
 	cscan_filter_methods->begin(node);
 }

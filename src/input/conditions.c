@@ -34,6 +34,10 @@
 
 #include "input/input.h"
 
+/* Longer conditions, and those that come when there is so much already, have no vectors. */
+#define MAX_COMPARISONS		256
+#define MAX_INSTRUCTIONS	1024
+
 static bool compile(CScanInput *input, CScanClause *clause, Expr *expr, int depth, CScanPredicate *p);
 
 /* ------------------------------------------------------------------
@@ -109,13 +113,22 @@ commute(CScanComparison comparison)
 	}
 }
 
+/* Is this a parameter whose value is there?  Variables of PL/pgSQL may have to be computed. */
+static bool
+is_given(const CScanInput *input, const Param *param)
+{
+	ParamListInfo params = input->ps->state->es_param_list_info;
+
+	return param->paramkind == PARAM_EXTERN && params != NULL && params->paramFetch == NULL && params->paramCompile == NULL;
+}
+
 /* Is this a value that is there, which nothing has to compute? */
 static bool
-is_value(Node *node)
+is_value(const CScanInput *input, Node *node)
 {
 	while (IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
-	return IsA(node, Const) || (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN);
+	return IsA(node, Const) || (IsA(node, Param) && is_given(input, (Param *) node));
 }
 
 /*
@@ -136,7 +149,7 @@ compile_fixed(CScanInput *input, CScanClause *clause, bool is_whole, Expr *expr,
 	if (!are_alike(compared, type) && !(compared == DATEOID && type == TIMESTAMPOID) &&
 		!(compared == TIMESTAMPOID && type == DATEOID))
 		return false;
-	if (!is_value((Node *) value))
+	if (!is_value(input, (Node *) value))
 	{
 		if (!is_whole)
 			return false;
@@ -145,7 +158,7 @@ compile_fixed(CScanInput *input, CScanClause *clause, bool is_whole, Expr *expr,
 	if (!cscan_number_compile(input, expr, &number))
 		return false;
 	fixed = palloc0(sizeof(CScanFixed));
-	fixed->state = ExecInitExpr(value, input->ps);
+	fixed->value = value;
 	fixed->type = type;
 	fixed->compared = compared;
 	fixed->scale = number.scale;
@@ -201,7 +214,10 @@ floor_of_numeric(Datum value, int scale, int64 *integer, bool *exact)
 	Datum		scaled;
 	Datum		floored;
 
-	if (numeric_is_nan(numeric) || numeric_is_inf(numeric))
+	/* What is too large may not be multiplied. */
+	if (numeric_is_nan(numeric) || numeric_is_inf(numeric) ||
+		!DatumGetBool(DirectFunctionCall2(numeric_lt, value, NumericGetDatum(int64_to_numeric(PG_INT64_MAX)))) ||
+		!DatumGetBool(DirectFunctionCall2(numeric_gt, value, NumericGetDatum(int64_to_numeric(PG_INT64_MIN)))))
 		return false;
 	power = int64_to_numeric(1);
 	for (int i = 0; i < scale; i++)
@@ -255,8 +271,19 @@ fix(CScanInput *input, CScanFixed *fixed)
 	bool		isnull;
 	bool		exact;
 	int64		integer;
-	Datum		value = ExecEvalExprSwitchContext(fixed->state, input->econtext, &isnull);
+	Datum		value;
 
+	if (IsA(fixed->value, Const))
+	{
+		value = ((Const *) fixed->value)->constvalue;
+		isnull = ((Const *) fixed->value)->constisnull;
+	}
+	else
+	{
+		if (fixed->state == NULL)
+			fixed->state = cscan_expr_state(fixed->value, input);
+		value = ExecEvalExprSwitchContext(fixed->state, input->econtext, &isnull);
+	}
 	if (isnull)
 	{
 		cscan_program_set(&input->program, fixed->reg, 0, true);
@@ -440,7 +467,7 @@ may_fail(Node *node, void *context)
 				return expression_tree_walker(node, may_fail, context);
 			break;
 		case T_Param:
-			return ((Param *) node)->paramkind != PARAM_EXTERN;
+			return !is_given(context, (Param *) node);
 		case T_List:
 		case T_Var:
 		case T_Const:
@@ -471,7 +498,7 @@ make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate
 	question->column = question->row.ncolumns == 1 && bms_membership(needed) == BMS_SINGLETON ?
 		question->row.columns[0] : -1;
 	clause->asks = true;
-	clause->may_fail |= may_fail((Node *) expr, NULL);
+	clause->may_fail |= may_fail((Node *) expr, input);
 	clause->vectorized |= question->column >= 0 && input->scan->kind == CSCAN_COLUMNS;
 	p->kind = CSCAN_ASK;
 	p->question = list_length(input->questions);
@@ -540,6 +567,26 @@ compile(CScanInput *input, CScanClause *clause, Expr *expr, int depth, CScanPred
 	return ok;
 }
 
+/* A walker: are there more comparisons than "*context"? */
+static bool
+has_more(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, OpExpr) && --*(int *) context < 0)
+		return true;
+	return expression_tree_walker(node, has_more, context);
+}
+
+/* Each constant takes memory, and is looked for among all of them. */
+static bool
+is_short(Node *node)
+{
+	int			left = MAX_COMPARISONS;
+
+	return !has_more(node, &left);
+}
+
 void
 cscan_condition_compile(CScanInput *input, CScanClause *clause)
 {
@@ -547,6 +594,8 @@ cscan_condition_compile(CScanInput *input, CScanClause *clause)
 	input->computes = false;
 	if (contain_volatile_functions((Node *) clause->row.expr))
 		clause->may_fail = true;
+	else if (!is_short((Node *) clause->row.expr) || input->program.n > MAX_INSTRUCTIONS)
+		make_question(input, clause, clause->row.expr, &clause->predicate);
 	else if (!compile(input, clause, clause->row.expr, 0, &clause->predicate))
 		make_question(input, clause, clause->row.expr, &clause->predicate);
 	clause->may_fail |= input->computes;

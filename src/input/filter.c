@@ -37,8 +37,13 @@ struct CScanFilter
 	CScanInputCommon common;
 	int			nclauses;		/* of the input's, from the first on, that are
 								 * asked of batches */
+	bool		computes;		/* one compares with a value that has to be
+								 * computed */
 	ExprState  *rest;			/* the others; NULL: there are none */
 	uint32		next;			/* of the selected rows */
+	bool		rechecked;		/* the batch's rows meet a bitmap's conditions */
+	uint32		removed_before; /* rows of the batch before this one are counted, if
+								 * they were removed */
 };
 
 static int	own_rooms = 0;
@@ -65,9 +70,12 @@ create(CScanState *node, CScanRooms *rooms)
 
 	filter->common.rooms = rooms;
 	filter->input = cscan_input_create(node, &filter->common, NIL, NIL, NIL, NIL);
+
+	/* Its constants are in the room now, whoever had its turn before. */
+	rooms->user = NULL;
 	while (filter->nclauses < filter->input->nclauses &&
 		   is_for_batches(node, filter->input->clauses[filter->nclauses]))
-		filter->nclauses++;
+		filter->computes |= filter->input->clauses[filter->nclauses++]->computes_value;
 	return filter->nclauses > 0 ? filter : NULL;
 }
 
@@ -122,15 +130,45 @@ make_rest(const CScanFilter *filter)
  * Rows
  * ------------------------------------------------------------------ */
 
+/*
+ * Count rows of the batch that its conditions have removed, before this one: whoever
+ * stops early counts none behind it.
+ */
+static void
+count_removed(CScanFilter *filter, uint32 row)
+{
+	if (filter->rechecked || row <= filter->removed_before)
+		return;
+	InstrCountFiltered1(filter->input->ps, row - filter->removed_before);
+	filter->removed_before = row;
+}
+
+/* Ask the conditions of all rows of the batch. */
+static void
+ask_conditions(CScanFilter *filter)
+{
+	CScanInput *input = filter->input;
+	uint32		n;
+
+	/* No value is computed for a row that a bitmap does not mean. */
+	filter->rechecked = input->scan->recheck_page && filter->computes;
+	if (filter->rechecked)
+		cscan_input_recheck(input);
+	n = input->selection.n;
+	for (int i = 0; i < filter->nclauses && input->selection.n > 0; i++)
+		cscan_input_meet(input, input->clauses[i]);
+	if (filter->rechecked)
+		InstrCountFiltered1(input->ps, n - input->selection.n);
+	filter->removed_before = 0;
+}
+
 /* Get the next batch with rows that may meet all conditions.  False at the end. */
 static bool
 next_batch(CScanFilter *filter)
 {
 	CScanInput *input = filter->input;
-	uint32		n;
 
 	filter->next = 0;
-	cscan_batch_count(input->batch, input->batch->nrows);
 	if (input->common->rooms->user != filter)
 	{
 		cscan_input_enter(input);
@@ -138,15 +176,13 @@ next_batch(CScanFilter *filter)
 	}
 	do
 	{
+		cscan_batch_count(input->batch, input->batch->nrows);
+		count_removed(filter, input->batch->nrows);
 		input->selection.n = 0;
+		input->batch->nrows = filter->removed_before = 0;
 		if (!cscan_input_next_unfiltered(input))
 			return false;
-		n = input->selection.n;
-		for (int i = 0; i < filter->nclauses && input->selection.n > 0; i++)
-			cscan_input_meet(input, input->clauses[i]);
-		InstrCountFiltered1(input->ps, n - input->selection.n);
-		if (input->selection.n == 0)
-			cscan_batch_count(input->batch, n);
+		ask_conditions(filter);
 	} while (input->selection.n == 0);
 	cscan_batch_prepare_rows(input->batch);
 	return true;
@@ -171,9 +207,11 @@ next_row(PlanState *ps)
 			return ExecClearTuple(ps->ps_ProjInfo ? ps->ps_ResultTupleSlot : node->css.ss.ss_ScanTupleSlot);
 		row = input->selection.rows[filter->next++];
 		cscan_batch_count(input->batch, row + 1);
+		count_removed(filter, row);
+		filter->removed_before = row + 1;
 		slot = cscan_batch_whole_row(input->batch, row);
 		econtext->ecxt_scantuple = slot;
-		if (node->recheck_page && !cscan_bitmap_recheck(node, slot))
+		if (node->recheck_page && !filter->rechecked && !cscan_bitmap_recheck(node, slot))
 		{
 			InstrCountFiltered2(ps, 1);
 			continue;
@@ -193,6 +231,7 @@ first_row(PlanState *ps)
 {
 	CScanState *node = (CScanState *) ps;
 	MemoryContext old = MemoryContextSwitchTo(ps->state->es_query_cxt);
+	CScanUser	user = cscan_become_user(&node->user);
 
 	node->filter = create_with_room(node);
 	if (node->filter)
@@ -204,6 +243,7 @@ first_row(PlanState *ps)
 	}
 	else
 		cscan_tuples_choose_exec(node);
+	(void) cscan_become_user(&user);
 	MemoryContextSwitchTo(old);
 	ExecSetExecProcNode(ps, ps->ExecProcNode);
 	return ps->ExecProcNodeReal(ps);
@@ -230,7 +270,7 @@ rescan(CScanState *node)
 	CScanFilter *filter = node->filter;
 
 	cscan_input_begin(filter->input);
-	filter->input->selection.n = filter->input->batch->nrows = filter->next = 0;
+	filter->input->selection.n = filter->input->batch->nrows = filter->next = filter->removed_before = 0;
 }
 
 /* ------------------------------------------------------------------
@@ -258,7 +298,9 @@ explain(CScanState *node, List *ancestors, ExplainState *es)
 	MemoryContext old;
 	List	   *conditions;
 
-	if (!may_filter(node) || node->batched)
+	/* Is it known by now that there is none? */
+	if (!may_filter(node) || node->batched ||
+		(node->filter == NULL && node->css.ss.ps.ExecProcNodeReal != first_row))
 		return;
 	context = AllocSetContextCreate(CurrentMemoryContext, "CScan conditions", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);

@@ -263,9 +263,8 @@ cscan_input_meet(CScanInput *input, CScanClause *clause)
 	memcpy(input->selection.rows, found.rows, found.n * sizeof(uint16));
 }
 
-/* Remove the rows of a page that do not meet a bitmap's index conditions. */
-static void
-recheck(CScanInput *input)
+void
+cscan_input_recheck(CScanInput *input)
 {
 	CScanSelection *selection = &input->selection;
 	uint32		n = 0;
@@ -303,7 +302,7 @@ next_batch(CScanInput *input)
 			return false;
 		cscan_batch_count(input->batch, input->batch->nrows);
 		if (input->scan->kind == CSCAN_BITMAP && input->scan->recheck_page)
-			recheck(input);
+			cscan_input_recheck(input);
 		n = input->selection.n;
 		for (int i = 0; i < input->nclauses && input->selection.n > 0; i++)
 			cscan_input_meet(input, input->clauses[i]);

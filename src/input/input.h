@@ -56,7 +56,8 @@ typedef struct CScanNumber
  */
 typedef struct CScanFixed
 {
-	ExprState  *state;
+	Expr	   *value;
+	ExprState  *state;			/* NULL: it is a constant, or not needed yet */
 	Oid			type;
 	Oid			compared;		/* the type of the other side */
 	int			scale;			/* of numerics that it is compared with */
@@ -171,6 +172,9 @@ typedef struct CScanInput
 /* Without an expression it is all of the scan's conditions. */
 extern void cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr);
 
+/* Make what PostgreSQL computes an expression with, as the user with whom the scan has begun. */
+extern ExprState *cscan_expr_state(Expr *expr, CScanInput *input);
+
 /* How PostgreSQL computes it. */
 extern ExprState *cscan_row_expr_state(CScanRowExpr *row, CScanInput *input);
 
@@ -238,6 +242,9 @@ extern bool cscan_input_next(CScanInput *input);
 
 /* Get the next batch, of which all rows are selected.  False at the end. */
 extern bool cscan_input_next_unfiltered(CScanInput *input);
+
+/* Leave only those rows of a page selected that meet a bitmap's index conditions. */
+extern void cscan_input_recheck(CScanInput *input);
 
 /* Leave only those rows selected that meet a condition. */
 extern void cscan_input_meet(CScanInput *input, CScanClause *clause);

@@ -43,16 +43,22 @@ cscan_row_expr_init(CScanRowExpr *row, CScanInput *input, Expr *expr)
 }
 
 ExprState *
+cscan_expr_state(Expr *expr, CScanInput *input)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->ps->state->es_query_cxt);
+	CScanUser	user = cscan_become_user(&input->scan->user);
+	ExprState  *state = ExecInitExpr(expr, input->ps);
+
+	(void) cscan_become_user(&user);
+	MemoryContextSwitchTo(old);
+	return state;
+}
+
+ExprState *
 cscan_row_expr_state(CScanRowExpr *row, CScanInput *input)
 {
-	MemoryContext old;
-
 	if (row->state == NULL)
-	{
-		old = MemoryContextSwitchTo(input->ps->state->es_query_cxt);
-		row->state = ExecInitExpr(row->expr, input->ps);
-		MemoryContextSwitchTo(old);
-	}
+		row->state = cscan_expr_state(row->expr, input);
 	return row->state;
 }
 

@@ -124,6 +124,70 @@ EXECUTE s('NaN', '-infinity');
 EXECUTE s(1e40, NULL);
 RESET plan_cache_mode;
 
+-- Nor for rows that a bitmap's page has beside those that it means.
+CREATE TABLE ranges (id int, grp int, n numeric(10,2)) WITH (fillfactor = 30);
+INSERT INTO ranges SELECT i, i % 10, i / 100.0 FROM generate_series(1, 5000) i;
+CREATE INDEX ON ranges USING brin (id) WITH (pages_per_range = 2);
+VACUUM ANALYZE ranges;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM ranges WHERE id = 13 AND grp = 7;
+SELECT id FROM ranges WHERE id = 13 AND grp = 7 AND n < (SELECT max(10 / (id - id)) FROM ranges);
+SELECT id FROM ranges WHERE id = 13 AND grp = 3 AND n < (SELECT max(10 / (id - id)) FROM ranges);
+SELECT id FROM ranges WHERE id BETWEEN 10 AND 20 AND grp > 5 AND n < (SELECT max(n) FROM ranges);
+RESET enable_seqscan;
+-- Variables of PL/pgSQL are computed when they are needed.
+SET plan_cache_mode = force_generic_plan;
+CREATE FUNCTION variable(assign bool) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE r record; n bigint;
+BEGIN
+    IF assign THEN SELECT 5 AS x INTO r; END IF;
+    SELECT count(*) INTO n FROM (SELECT id FROM t WHERE id < 5900 AND (grp = 3 OR (grp > 100 AND id < r.x)) OFFSET 0) q;
+    RETURN n;
+END $$;
+SELECT variable(true);
+SELECT variable(true);
+SELECT variable(false);
+RESET plan_cache_mode;
+-- What no number can be
+SELECT count(*) FROM (SELECT id FROM t WHERE n < ('1' || repeat('0', 131071))::numeric OFFSET 0) x;
+SELECT count(*) FROM (SELECT id FROM t WHERE n <> ALL (ARRAY[1, -('1' || repeat('0', 131071))::numeric]) OFFSET 0) x;
+SELECT count(*) FROM (SELECT id FROM t WHERE n > 92233720368547758.07 OR n < -92233720368547758.08 OR n >= 49.995 OFFSET 0) x;
+-- Conditions of any length
+SELECT 'SELECT count(*) FROM (SELECT id FROM t WHERE ' || string_agg('id = ' || i, ' OR ') || ' OFFSET 0) x' AS long FROM generate_series(1, 1000) i \gset
+:long;
+-- Who stops early counts no row behind.
+CREATE FUNCTION removed_by_limit(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+    RETURN plan->0->'Plan'->'Plans'->0->>'Rows Removed by Filter';
+END $$;
+SELECT removed_by_limit('SELECT id FROM t WHERE grp = 3 LIMIT 1'), removed_by_limit('SELECT id FROM t WHERE grp = 3 AND f = 1 LIMIT 2');
+
+-- Functions are called with the rights of who began the query.
+CREATE FUNCTION secret(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1; END';
+CREATE FUNCTION secret_value() RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN 3; END';
+REVOKE ALL ON FUNCTION secret, secret_value FROM public;
+CREATE ROLE filters_user;
+GRANT USAGE ON SCHEMA filters TO filters_user;
+GRANT SELECT ON t TO filters_user;
+BEGIN;
+DECLARE a NO SCROLL CURSOR WITH HOLD FOR SELECT id FROM t WHERE grp = 3 AND secret(id) < 30;
+DECLARE b NO SCROLL CURSOR WITH HOLD FOR SELECT id FROM t WHERE id < 30 AND grp = secret_value();
+DECLARE c NO SCROLL CURSOR WITH HOLD FOR SELECT count(*), sum(secret(id)) FROM t WHERE id < 30 AND secret(id) > 3;
+SET ROLE filters_user;
+COMMIT;
+FETCH ALL FROM a;
+FETCH ALL FROM b;
+FETCH ALL FROM c;
+SELECT id FROM t WHERE grp = 3 AND secret(id) < 30;
+SELECT count(*) FROM t WHERE grp = 3 AND secret(id) < 30;
+RESET ROLE;
+CLOSE ALL;
+DROP OWNED BY filters_user;
+DROP ROLE filters_user;
+
 -- Columns of the system, rows as a whole, and rows that are changed
 SELECT ctid, tableoid::regclass, xmax FROM t WHERE grp = 3 AND id < 40;
 SELECT t FROM t WHERE id = 17 AND grp = 7;
@@ -160,6 +224,14 @@ END $$;
 SELECT same_whole('SELECT * FROM (SELECT * FROM p WHERE grp = 3 AND n <> 7.03 AND v LIKE ''v%'' OFFSET 0) y ORDER BY id');
 SELECT same_whole('SELECT id, grp, v FROM p WHERE grp = 3 AND n > 1 ORDER BY n');
 SELECT same_whole('SELECT x, y.id FROM generate_series(1, 3) x, LATERAL (SELECT id FROM p WHERE grp = x AND id % 1000 = x OFFSET 0) y ORDER BY 1, 2');
+-- Members of a family of which only one has a filter
+CREATE TABLE m1 (id int, grp int, pad text) WITH (fillfactor = 10);
+CREATE TABLE m2 (id int, grp int, pad text) WITH (fillfactor = 10);
+INSERT INTO m1 SELECT i, i % 10, repeat('x', 150) FROM generate_series(1, 2000) i;
+INSERT INTO m2 SELECT i, i % 10, repeat('x', 150) FROM generate_series(1, 2000) i;
+VACUUM ANALYZE m1, m2;
+SELECT policy, cscans, nrows, missing, extra FROM differences('SELECT id FROM m1 WHERE grp < 3 UNION ALL SELECT grp FROM m2 WHERE grp + 1000 > 5');
+SELECT policy, cscans, nrows, missing, extra FROM differences('SELECT id FROM m1 WHERE grp < 3 UNION ALL SELECT grp FROM m2 WHERE grp + 1000 > 5');
 CREATE INDEX ON p (id);
 SET enable_indexscan = off;
 SET enable_bitmapscan = off;

@@ -46,15 +46,15 @@ SELECT * FROM cscan_why_not('SELECT * FROM generate_series(1, 3), (VALUES (1)) v
 SELECT * FROM cscan_why_not('TABLE t');
 -- Of a CScan it says what keeps its rows from being aggregated on vectors.
 SELECT * FROM cscan_why_not('SELECT grp, count(*), sum(id) FROM t GROUP BY grp');
-SELECT * FROM cscan_why_not('SELECT count(DISTINCT x.id) FROM t x');
-SELECT * FROM cscan_why_not('SELECT grp, count(*) FROM t GROUP BY grp HAVING count(DISTINCT id + grp) > 1');
-SELECT * FROM cscan_why_not('SELECT (SELECT count(DISTINCT id) FROM part) FROM s') ORDER BY relation::text;
+SELECT * FROM cscan_why_not('SELECT sum(DISTINCT x.id) FROM t x');
+SELECT * FROM cscan_why_not('SELECT grp, count(*) FROM t GROUP BY grp HAVING sum(DISTINCT id + grp) > 1');
+SELECT * FROM cscan_why_not('SELECT (SELECT sum(DISTINCT id) FROM part) FROM s') ORDER BY relation::text;
 SELECT * FROM cscan_why_not('SELECT grp, count(*) FROM t GROUP BY ROLLUP (grp)');
 SELECT * FROM cscan_why_not('SELECT max(ctid) FROM t');
 SELECT is_cscan, reason ~ 'sum\(\(.*\)\) does not run' FROM cscan_why_not('SELECT sum((SELECT t.id)) FROM t');
-SELECT * FROM cscan_why_not('SELECT count(DISTINCT y) FROM s LEFT JOIN (SELECT id, 1 AS y FROM t) x USING (id)') ORDER BY relation::text;
+SELECT * FROM cscan_why_not('SELECT sum(DISTINCT y) FROM s LEFT JOIN (SELECT id, 1 AS y FROM t) x USING (id)') ORDER BY relation::text;
 SET cscan.vectors = off;
-SELECT * FROM cscan_why_not('SELECT count(DISTINCT x.id) FROM t x');
+SELECT * FROM cscan_why_not('SELECT sum(DISTINCT x.id) FROM t x');
 RESET cscan.vectors;
 SET enable_indexscan = off;
 SELECT * FROM cscan_why_not('SELECT * FROM t WHERE id = 1');
