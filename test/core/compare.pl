@@ -149,8 +149,9 @@ sub filter
 				next;
 			}
 		}
-		$line =~ s/Custom Scan \(CScan\) on/Seq Scan on/ if $line =~ /^ /;		# without headings
-		push @out, $line unless grep { $_->{kind} eq 'line' && $line =~ $_->{re} } @$rules;
+		# Plans without headings
+		$line =~ s/Custom Scan \(CScan\) on/Seq Scan on/ if $line =~ /^ /;
+		push @out, $line unless $line =~ /^ +CScan [A-Z][A-Za-z -]*: / || grep { $_->{kind} eq 'line' && $line =~ $_->{re} } @$rules;
 		$sql .= "$line\n";
 	}
 	return map { "$_\n" } @out;
