@@ -212,9 +212,12 @@ as_text(const RelOptInfo *rel, Oid relid, Node *node)
 	return deparse_expression(node, deparse_context_for(get_rel_name(relid), relid), false, false);
 }
 
-/* Say what keeps a table's rows from being aggregated on vectors, where somebody wants to know. */
+/*
+ * Say what keeps a table's rows from being aggregated on vectors, where somebody wants to
+ * know: an expression, or another reason.
+ */
 static void
-note_unsupported(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what)
+note_unsupported(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *why)
 {
 	RangeTblEntry *rte = root->simple_rte_array[rel->relid];
 	CScanUnsupported *unsupported;
@@ -223,7 +226,7 @@ note_unsupported(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *wha
 		return;
 	unsupported = palloc(sizeof(CScanUnsupported));
 	unsupported->relid = rte->relid;
-	unsupported->what = expr ? as_text(rel, rte->relid, expr) : what;
+	unsupported->why = expr ? psprintf("%s does not run on vectors", as_text(rel, rte->relid, expr)) : why;
 	*cscan_unsupported = lappend(*cscan_unsupported, unsupported);
 }
 
@@ -605,7 +608,7 @@ add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, con
 
 	if (!find_grouping(root, input_rel, grouped_rel->reltarget, extra, having, &grouping))
 	{
-		note_unsupported(root, input_rel, grouping.unsupported, psprintf("GROUP BY of more than %d keys", CSCAN_MAX_KEYS));
+		note_unsupported(root, input_rel, grouping.unsupported, psprintf("GROUP BY of more than %d keys does not run on vectors", CSCAN_MAX_KEYS));
 		return;
 	}
 	foreach(lc, input_rel->pathlist)
@@ -658,15 +661,28 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 {
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	if (stage != UPPERREL_GROUP_AGG || !cscan_vectors_enabled || !cscan_planning.active || !IS_SIMPLE_REL(input_rel) ||
-		IS_DUMMY_REL(input_rel))
+	if (!cscan_planning.active || !IS_SIMPLE_REL(input_rel) || IS_DUMMY_REL(input_rel))
 		return;
-	if (root->parse->groupingSets != NIL)
+	if (stage == UPPERREL_DISTINCT)
+		note_unsupported(root, input_rel, NULL, "SELECT DISTINCT does not run on vectors");
+	if (stage != UPPERREL_GROUP_AGG)
+		return;
+	if (!cscan_vectors_enabled)
 	{
-		note_unsupported(root, input_rel, NULL, "GROUP BY with grouping sets");
+		note_unsupported(root, input_rel, NULL, "cscan.vectors is off");
 		return;
 	}
-	if ((root->parse->groupClause != NIL && (!enable_hashagg || !grouping_is_hashable(root->parse->groupClause))))
+	if (root->parse->groupingSets != NIL)
+	{
+		note_unsupported(root, input_rel, NULL, "GROUP BY with grouping sets does not run on vectors");
+		return;
+	}
+	if (root->parse->groupClause != NIL && !enable_hashagg)
+	{
+		note_unsupported(root, input_rel, NULL, "enable_hashagg is off");
+		return;
+	}
+	if (root->parse->groupClause != NIL && !grouping_is_hashable(root->parse->groupClause))
 		return;
 	add_whole(root, input_rel, output_rel, extra);
 	add_partial(root, input_rel, output_rel, extra);

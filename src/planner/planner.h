@@ -58,7 +58,7 @@ extern void cscan_aggregate_paths_init(void);
 typedef struct CScanUnsupported
 {
 	Oid			relid;
-	const char *what;
+	const char *why;
 } CScanUnsupported;
 
 extern List **cscan_unsupported;

@@ -76,8 +76,7 @@ reason_for_rows(const CScanVisit *v, Oid relid, Oid family)
 		const CScanUnsupported *unsupported = lfirst(lc);
 
 		if (unsupported->relid == relid || unsupported->relid == family)
-			return psprintf("it is a CScan, but its rows are aggregated one by one: %s does not run on vectors",
-							unsupported->what);
+			return psprintf("it is a CScan, but its rows are aggregated one by one: %s", unsupported->why);
 	}
 	return NULL;
 }

@@ -56,6 +56,11 @@ SELECT * FROM cscan_why_not('SELECT sum(DISTINCT y) FROM s LEFT JOIN (SELECT id,
 SET cscan.vectors = off;
 SELECT * FROM cscan_why_not('SELECT sum(DISTINCT x.id) FROM t x');
 RESET cscan.vectors;
+SELECT * FROM cscan_why_not('SELECT DISTINCT grp FROM t');
+SET enable_hashagg = off;
+SELECT * FROM cscan_why_not('SELECT grp, count(*) FROM t GROUP BY grp');
+SELECT * FROM cscan_why_not('SELECT count(*) FROM t');
+RESET enable_hashagg;
 SET enable_indexscan = off;
 SELECT * FROM cscan_why_not('SELECT * FROM t WHERE id = 1');
 RESET enable_indexscan;
