@@ -176,8 +176,8 @@ show_first(CScanAggregateState *node, uint32 before, const uint32 *group_of)
 
 /*
  * Find the groups of the selected rows; of those without one, spill the rows.  The
- * first rows may make groups whatever memory there is, but large strings only if the
- * rows have been spilled before.
+ * first row may make a group whatever memory there is, so some group is always complete
+ * in the end.
  */
 static void
 find_groups(CScanAggregateState *node, uint32 *group_of)
@@ -192,10 +192,8 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 	Size		limit = node->limit;
 	uint32		ngrow;
 
-	if (may_grow && node->input->batch->kind == CSCAN_BATCH_KEPT)
-		limit = SIZE_MAX;
 	/* Once rows have been spilled, their groups must not come here. */
-	else if (!may_grow && !cscan_spill_is_writing(node))
+	if (!may_grow && !cscan_spill_is_writing(node))
 	{
 		may_grow = has_memory_for(node, selection->n);
 		limit -= Min(memory_without_strings(node, selection->n), limit);

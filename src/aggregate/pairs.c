@@ -262,8 +262,6 @@ cscan_pairs_advance(CScanAggregateState *node, CScanPairs *pairs, const uint32 *
 		return;
 	if (!may_grow)
 		limit = 0;
-	else if (pairs->set.ngroups == 0 && node->input->batch->kind == CSCAN_BATCH_KEPT)
-		limit = SIZE_MAX;
 	ngrow = cscan_input_distinct(node->input, pairs->aggregate->distinct_key, selection, &pairs->numbering, may_grow, limit, &value);
 	for (uint32 i = 0; i < selection->n && group_of; i++)
 		pairs->group_of[selection->rows[i]] = group_of[i];
@@ -291,6 +289,8 @@ typedef struct CScanPairBatch
 	uint32		lengths[CSCAN_BATCH];
 	Size		offsets[CSCAN_BATCH];
 	StringInfoData bytes;
+	CScanPairHead head;			/* of the next one, if has_head */
+	bool		has_head;
 } CScanPairBatch;
 
 static bool
@@ -314,27 +314,33 @@ static bool
 read_pairs(CScanAggregateState *node, CScanPairs *pairs, LogicalTape *tape, bool may_add, CScanPairBatch *batch)
 {
 	CScanKeyKind kind = kind_of(node, pairs);
-	CScanPairHead head;
+	const CScanPairHead *head = &batch->head;
 
 	batch->n = 0;
 	resetStringInfo(&batch->bytes);
-	while (batch->n < CSCAN_BATCH && (Size) batch->bytes.len < Min(node->limit / 2, MAX_READ) &&
-		   read_bytes(pairs, tape, &head, sizeof(head), true))
+	while (batch->n < CSCAN_BATCH && (Size) batch->bytes.len < Min(node->limit / 2, MAX_READ))
 	{
-		uint32		i = batch->n++;
+		uint32		i = batch->n;
 		char	   *bytes;
 
-		enlargeStringInfo(&batch->bytes, head.length);
+		if (!batch->has_head && !read_bytes(pairs, tape, &batch->head, sizeof(batch->head), true))
+			break;
+		/* A value of almost 1 GB needs all of the buffer. */
+		batch->has_head = i > 0 && batch->bytes.len + (Size) head->length >= MaxAllocSize / 2;
+		if (batch->has_head)
+			break;
+		enlargeStringInfo(&batch->bytes, head->length);
 		bytes = batch->bytes.data + batch->bytes.len;
-		(void) read_bytes(pairs, tape, bytes, head.length, false);
+		(void) read_bytes(pairs, tape, bytes, head->length, false);
 		batch->offsets[i] = batch->bytes.len;
-		batch->lengths[i] = head.length;
-		batch->bytes.len += head.length;
-		pairs->group_of[i] = head.group;
+		batch->lengths[i] = head->length;
+		batch->bytes.len += head->length;
+		pairs->group_of[i] = head->group;
 		if (kind == CSCAN_KEY_DATUM)
 			memcpy(&batch->values[i], bytes, sizeof(int64));
 		else
-			batch->values[i] = cscan_key_number(&pairs->numbering, bytes, head.length, may_add);
+			batch->values[i] = cscan_key_number(&pairs->numbering, bytes, head->length, may_add);
+		batch->n++;
 	}
 	return batch->n > 0;
 }
@@ -347,6 +353,7 @@ count_part(CScanAggregateState *node, CScanPairs *pairs, CScanPairPart *part)
 	Size		limit;
 
 	initStringInfo(&batch->bytes);
+	batch->has_head = false;
 	clear_set(node, pairs);
 	pairs->level = part->level;
 	for (;;)

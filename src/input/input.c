@@ -441,7 +441,7 @@ convert_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *selecti
 
 	if (key->column >= 0)
 		cscan_batch_datums(input->batch, key->column, &values, &isnull);
-	else if (cscan_equal_may_differ(key->kind))
+	else if (cscan_equal_may_differ(key->kind) && key - input->keys < input->nkeys)
 	{
 		/* cscan_input_shown() will look at the values. */
 		cscan_row_expr_compute(&key->row, input, selection);

@@ -661,12 +661,15 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 {
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	if (!cscan_planning.active || !IS_SIMPLE_REL(input_rel) || IS_DUMMY_REL(input_rel))
+	/* Set operations have no input. */
+	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) || !cscan_planning.active ||
+		!IS_SIMPLE_REL(input_rel) || IS_DUMMY_REL(input_rel))
 		return;
 	if (stage == UPPERREL_DISTINCT)
+	{
 		note_unsupported(root, input_rel, NULL, "SELECT DISTINCT does not run on vectors");
-	if (stage != UPPERREL_GROUP_AGG)
 		return;
+	}
 	if (!cscan_vectors_enabled)
 	{
 		note_unsupported(root, input_rel, NULL, "cscan.vectors is off");

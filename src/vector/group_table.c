@@ -89,6 +89,13 @@ mix(uint64_t hash, uint64_t word)
 	return hash ^ (hash >> 32);
 }
 
+/* 32 bits of a hash, each of which depends on all bits of the keys. */
+static inline uint32_t
+fold(uint64_t hash)
+{
+	return (uint32_t) ((hash * UINT64_C(0xD6E8FEB86659FD93)) >> 32);
+}
+
 /* Hash the selected rows' keys; "nulls" gets their bits. */
 static void
 hash_rows(int nkeys, const CScanVector *const *keys, const CScanSelection *selection, uint64_t *hashes, uint32_t *nulls)
@@ -152,7 +159,7 @@ cscan_group_table_rehash(CScanGroupTable *table)
 
 		for (int k = 0; k < table->nkeys; k++)
 			hash = mix(hash, group->nulls & ((uint32_t) 1 << k) ? 1 : (uint64_t) group->keys[k]);
-		group->hash = (uint32_t) hash;
+		group->hash = fold(hash);
 		add_to_bucket(table, i);
 	}
 }
@@ -217,7 +224,7 @@ find_by_hash(CScanGroupTable *table, const CScanVector *const *keys, bool may_gr
 	for (uint32_t i = 0; i < selection->n; i++)
 	{
 		uint16_t	row = selection->rows[i];
-		uint32_t	hash = (uint32_t) hashes[i];
+		uint32_t	hash = fold(hashes[i]);
 		uint32_t   *bucket = find_bucket(table, keys, row, hash, nulls[i]);
 
 		if (*bucket == 0 && !may_grow)

@@ -55,7 +55,8 @@ hash_bytes(const char *bytes, uint32_t length)
 		bytes += n;
 		length -= n;
 	}
-	return (uint32_t) hash;
+	/* The last word must reach all bits of the result. */
+	return (uint32_t) ((hash * UINT64_C(0xD6E8FEB86659FD93)) >> 32);
 }
 
 static void

@@ -85,6 +85,18 @@ SELECT same('SELECT v, rtrim(p), count(DISTINCT id), count(DISTINCT repeat(v, 20
 -- Values that are larger than that
 SELECT same('SELECT grp, count(DISTINCT repeat(v, 3000)) FROM TABLE WHERE id < 100 GROUP BY grp');
 SELECT same('SELECT count(DISTINCT repeat(v || id % 50, 3000)) FROM TABLE WHERE id < 300');
+-- What an expression makes of a batch's values is not all in memory: of spilled rows, and of values that may look different.
+CREATE FUNCTION memory(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+    RETURN CASE WHEN jsonb_path_query_first(plan, 'strict $.**."CScan Memory"')::int < 2000 THEN 'as wanted' ELSE plan::text END;
+END $$;
+SELECT memory('SELECT id, count(DISTINCT repeat(id::text, 20000)) FROM t WHERE id < 1000 GROUP BY id');
+SELECT memory('SELECT count(DISTINCT repeat(id::text, 20000)::bpchar) FROM t WHERE id < 1000');
+SELECT memory('SELECT repeat(id::text, 20000), count(*) FROM t WHERE id < 1000 GROUP BY 1');
+SELECT same('SELECT count(DISTINCT repeat(id::text, 2000)::bpchar), count(DISTINCT id + 10.0::numeric ^ 200) FROM TABLE WHERE id < 1000');
 -- A rescan, with values on disk
 SELECT x, y, z FROM generate_series(1, 3) x, LATERAL (SELECT count(DISTINCT id) y, count(DISTINCT v || id) z FROM t WHERE id % 3 <> x % 3 OFFSET 0) s ORDER BY 1;
 SELECT x, y, z FROM generate_series(1, 2) x, LATERAL (SELECT grp y, count(DISTINCT id) z FROM t WHERE id > x * 1000 AND grp < 3 GROUP BY grp OFFSET 0) s ORDER BY 1, 2;

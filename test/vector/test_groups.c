@@ -113,6 +113,46 @@ keep_even(CScanGroupTable *table, uint64_t rows)
 	return rows;
 }
 
+/* Do 32,768 keys that differ in 15 bits only have about as many buckets of 65,536 as random ones (25,800)? */
+static bool
+spreads(int shift)
+{
+	CScanGroupTable table;
+	int64_t	   *values = zeroed(CSCAN_BATCH, sizeof(int64_t));
+	uint8_t    *seen = zeroed(65536, 1);
+	uint32_t	group_of[CSCAN_BATCH];
+	uint32_t	hashes[CSCAN_BATCH];
+	uint32_t	buckets = 0;
+	CScanSelection all;
+	CScanSelection missing;
+
+	cscan_group_table_begin(&table, 1, 0, &memory);
+	for (uint64_t first = 0; first < 32768; first += CSCAN_BATCH)
+	{
+		CScanVector vector = {values, NULL, 0, 0};
+		const CScanVector *key = &vector;
+
+		for (uint64_t i = 0; i < CSCAN_BATCH; i++)
+			values[i] = (int64_t) ((first + i) << shift);
+		cscan_selection_all(&all, CSCAN_BATCH);
+		cscan_vector_tighten(&vector, &all);
+		cscan_group_table_find(&table, &key, true, &all, group_of, &missing, hashes);
+	}
+	for (uint32_t g = 0; g < table.ngroups; g++)
+	{
+		uint32_t	bucket = cscan_group(&table, g)->hash & 65535;
+
+		buckets += !seen[bucket];
+		seen[bucket] = 1;
+	}
+	free(table.groups);
+	free(table.buckets);
+	free(table.places);
+	free(values);
+	free(seen);
+	return buckets > 24000;
+}
+
 void
 test_groups(void)
 {
@@ -151,4 +191,6 @@ test_groups(void)
 	}
 	ok(right, "each row is in the group of its keys, and each group is there once");
 	ok(direct > 0, "some tables have places for all combinations");
+	for (int shift = 0; shift <= 48; shift += 16)
+		ok(spreads(shift), "keys that differ in bits %d to %d only have hashes that differ in their last bits", shift, shift + 14);
 }
