@@ -7,6 +7,7 @@
  *		explain.c		what EXPLAIN says
  *		borders.c		groups that are complete early
  *		spill.c			rows whose groups find no memory
+ *		tapes.h			tapes by a hash, for these and for values
  *		results.c		aggregates: states, and what becomes of them
  *		pairs.c			which values of count(DISTINCT ...) a group has seen
  *		transitions.c	those that PostgreSQL's own functions compute

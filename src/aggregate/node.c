@@ -91,6 +91,7 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	node->context_node->curaggcontext = CreateExprContext(estate);
 	node->context_node->tmpcontext = css->ss.ps.ps_ExprContext;
 	node->values_context = node->context_node->curaggcontext->ecxt_per_tuple_memory;
+	node->limit = get_hash_memory_limit();
 	cscan_aggregates_init(node, aggrefs);
 	cscan_inputs_init(node);
 
@@ -100,7 +101,6 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	node->numbering = palloc((node->nkeys + 1) * sizeof(CScanNumbering));
 	for (int k = 0; k < node->nkeys; k++)
 		cscan_numbering_begin(&node->numbering[k], &memory);
-	node->limit = get_hash_memory_limit();
 	if (list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_KEY) >= 0)
 		node->borders = cscan_borders_create(node, list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_KEY),
 											 (Oid) list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_INDEX));

@@ -20,23 +20,13 @@
 
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
-#include "utils/logtape.h"
 #include "utils/memutils.h"
 
 #include "aggregate/aggregate.h"
+#include "aggregate/tapes.h"
 
 /* Bytes of values that are read at a time, and one more value */
 #define MAX_READ	((Size) 64 * 1024 * 1024)
-
-/* Tapes that are written at a time; each has a block of memory. */
-#define MIN_PARTS	4
-#define MAX_PARTS	64
-
-typedef struct CScanPairPart
-{
-	LogicalTape *tape;			/* NULL: nothing has been written */
-	uint32		level;			/* how often its pairs have been divided */
-} CScanPairPart;
 
 /* What comes before a value's bytes on a tape */
 typedef struct CScanPairHead
@@ -52,13 +42,7 @@ struct CScanPairs
 	CScanNumbering numbering;	/* of strings */
 	int64	   *group_of;		/* each row's, for a batch */
 
-	/* Pairs on tapes */
-	MemoryContext context;
-	LogicalTapeSet *tapes;		/* NULL: there are none */
-	CScanPairPart **parts;		/* being written; NULL: none is */
-	uint32		nparts;
-	uint32		level;			/* of the pairs that the set has now */
-	List	   *waiting;		/* CScanPairPart */
+	CScanTapes	tapes;			/* of pairs that are not in the set */
 };
 
 CScanPairs *
@@ -71,7 +55,9 @@ cscan_pairs_create(CScanAggregateState *node, const CScanAggregate *aggregate)
 	cscan_group_table_begin(&pairs->set, node->nkeys > 0 ? 2 : 1, 0, &memory);
 	cscan_numbering_begin(&pairs->numbering, &memory);
 	pairs->group_of = palloc0(CSCAN_BATCH * sizeof(int64));
-	pairs->context = AllocSetContextCreate(node->css.ss.ps.state->es_query_cxt, "CScan pairs", ALLOCSET_DEFAULT_SIZES);
+	cscan_tapes_begin(&pairs->tapes, AllocSetContextCreate(node->css.ss.ps.state->es_query_cxt, "CScan pairs",
+														   ALLOCSET_DEFAULT_SIZES),
+					  node->limit, &node->partitions);
 	return pairs;
 }
 
@@ -87,13 +73,7 @@ void
 cscan_pairs_clear(CScanAggregateState *node, CScanPairs *pairs)
 {
 	clear_set(node, pairs);
-	if (pairs->tapes)
-		LogicalTapeSetClose(pairs->tapes);
-	MemoryContextReset(pairs->context);
-	pairs->tapes = NULL;
-	pairs->parts = NULL;
-	pairs->waiting = NIL;
-	pairs->level = 0;
+	cscan_tapes_end(&pairs->tapes);
 }
 
 Size
@@ -166,38 +146,14 @@ find_pairs(CScanAggregateState *node, CScanPairs *pairs, CScanVector *value, boo
  * ------------------------------------------------------------------ */
 
 static void
-begin_parts(CScanAggregateState *node, CScanPairs *pairs)
-{
-	if (pairs->tapes == NULL)
-		pairs->tapes = LogicalTapeSetCreate(true, NULL, -1);
-	pairs->nparts = MIN_PARTS;
-	while (pairs->nparts < MAX_PARTS && pairs->nparts * 8 * BLCKSZ < node->limit)
-		pairs->nparts *= 2;
-	pairs->parts = palloc(pairs->nparts * sizeof(CScanPairPart *));
-	for (uint32 i = 0; i < pairs->nparts; i++)
-	{
-		pairs->parts[i] = palloc0(sizeof(CScanPairPart));
-		pairs->parts[i]->level = pairs->level + 1;
-	}
-}
-
-static void
 write_pair(CScanAggregateState *node, CScanPairs *pairs, uint32 group, const char *bytes, uint32 length)
 {
 	CScanPairHead head = {group, length};
-	MemoryContext old = MemoryContextSwitchTo(pairs->context);
-	CScanPairPart *part;
 	uint32		hash = hash_combine(hash_bytes((const unsigned char *) bytes, (int) length), murmurhash32(group));
+	LogicalTape *tape = cscan_tapes_choose(&pairs->tapes, hash);
 
-	if (pairs->parts == NULL)
-		begin_parts(node, pairs);
-	/* Pairs of one tape are divided anew by another hash. */
-	part = pairs->parts[murmurhash32(hash + pairs->level * 0x9E3779B9U) % pairs->nparts];
-	if (part->tape == NULL)
-		part->tape = LogicalTapeCreate(pairs->tapes);
-	LogicalTapeWrite(part->tape, &head, sizeof(head));
-	LogicalTapeWrite(part->tape, (void *) bytes, length);
-	MemoryContextSwitchTo(old);
+	cscan_tapes_write(&pairs->tapes, tape, &head, sizeof(head));
+	cscan_tapes_write(&pairs->tapes, tape, bytes, length);
 	node->spilled++;
 }
 
@@ -255,7 +211,7 @@ cscan_pairs_advance(CScanAggregateState *node, CScanPairs *pairs, const uint32 *
 	CScanSelection missing;
 	CScanVector value;
 	Size		limit;
-	bool		may_grow = pairs->parts == NULL && has_memory_for(node, pairs, selection->n, &limit);
+	bool		may_grow = !cscan_tapes_are_written(&pairs->tapes) && has_memory_for(node, pairs, selection->n, &limit);
 	uint32		ngrow;
 
 	if (selection->n == 0)
@@ -293,22 +249,6 @@ typedef struct CScanPairBatch
 	bool		has_head;
 } CScanPairBatch;
 
-static bool
-read_bytes(CScanPairs *pairs, LogicalTape *tape, void *bytes, size_t size, bool may_end)
-{
-	/* The tape's buffer is made when it is first read. */
-	MemoryContext old = MemoryContextSwitchTo(pairs->context);
-	size_t		n = LogicalTapeRead(tape, bytes, size);
-
-	MemoryContextSwitchTo(old);
-	if (n == size || (n == 0 && may_end))
-		return n == size;
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("unexpected EOF for spilled values of a CScan Aggregate: requested %zu bytes, read %zu bytes", size, n)));
-	return false;
-}
-
 /* Read pairs, up to a batch, or fewer if their values are large.  False at the end of the tape. */
 static bool
 read_pairs(CScanAggregateState *node, CScanPairs *pairs, LogicalTape *tape, bool may_add, CScanPairBatch *batch)
@@ -323,7 +263,7 @@ read_pairs(CScanAggregateState *node, CScanPairs *pairs, LogicalTape *tape, bool
 		uint32		i = batch->n;
 		char	   *bytes;
 
-		if (!batch->has_head && !read_bytes(pairs, tape, &batch->head, sizeof(batch->head), true))
+		if (!batch->has_head && !cscan_tapes_read(&pairs->tapes, tape, &batch->head, sizeof(batch->head), true))
 			break;
 		/* A value of almost 1 GB needs all of the buffer. */
 		batch->has_head = i > 0 && batch->bytes.len + (Size) head->length >= MaxAllocSize / 2;
@@ -331,7 +271,7 @@ read_pairs(CScanAggregateState *node, CScanPairs *pairs, LogicalTape *tape, bool
 			break;
 		enlargeStringInfo(&batch->bytes, head->length);
 		bytes = batch->bytes.data + batch->bytes.len;
-		(void) read_bytes(pairs, tape, bytes, head->length, false);
+		(void) cscan_tapes_read(&pairs->tapes, tape, bytes, head->length, false);
 		batch->offsets[i] = batch->bytes.len;
 		batch->lengths[i] = head->length;
 		batch->bytes.len += head->length;
@@ -345,9 +285,9 @@ read_pairs(CScanAggregateState *node, CScanPairs *pairs, LogicalTape *tape, bool
 	return batch->n > 0;
 }
 
-/* Count the pairs of a part, as far as there is memory for them. */
+/* Count the pairs of a tape, as far as there is memory for them. */
 static void
-count_part(CScanAggregateState *node, CScanPairs *pairs, CScanPairPart *part)
+count_tape(CScanAggregateState *node, CScanPairs *pairs, LogicalTape *tape)
 {
 	CScanPairBatch *batch = palloc(sizeof(CScanPairBatch));
 	Size		limit;
@@ -355,16 +295,15 @@ count_part(CScanAggregateState *node, CScanPairs *pairs, CScanPairPart *part)
 	initStringInfo(&batch->bytes);
 	batch->has_head = false;
 	clear_set(node, pairs);
-	pairs->level = part->level;
 	for (;;)
 	{
-		bool		may_grow = pairs->parts == NULL && has_memory_for(node, pairs, CSCAN_BATCH, &limit);
+		bool		may_grow = !cscan_tapes_are_written(&pairs->tapes) && has_memory_for(node, pairs, CSCAN_BATCH, &limit);
 		CScanSelection rows;
 		CScanSelection missing;
 		CScanVector value = {batch->values, NULL, 0, 0};
 
 		CHECK_FOR_INTERRUPTS();
-		if (!read_pairs(node, pairs, part->tape, may_grow, batch))
+		if (!read_pairs(node, pairs, tape, may_grow, batch))
 			break;
 		cscan_selection_all(&rows, batch->n);
 		find_pairs(node, pairs, &value, may_grow, &rows, &missing);
@@ -375,40 +314,17 @@ count_part(CScanAggregateState *node, CScanPairs *pairs, CScanPairPart *part)
 			write_pair(node, pairs, (uint32) pairs->group_of[row], batch->bytes.data + batch->offsets[row], batch->lengths[row]);
 		}
 	}
-	LogicalTapeClose(part->tape);
+	LogicalTapeClose(tape);
 	pfree(batch->bytes.data);
 	pfree(batch);
-}
-
-/* What has been written is to be read. */
-static void
-end_parts(CScanAggregateState *node, CScanPairs *pairs)
-{
-	MemoryContext old = MemoryContextSwitchTo(pairs->context);
-
-	for (uint32 i = 0; pairs->parts && i < pairs->nparts; i++)
-	{
-		if (pairs->parts[i]->tape == NULL)
-			continue;
-		LogicalTapeRewindForRead(pairs->parts[i]->tape, BLCKSZ);
-		pairs->waiting = lcons(pairs->parts[i], pairs->waiting);
-		node->partitions++;
-	}
-	pairs->parts = NULL;
-	MemoryContextSwitchTo(old);
 }
 
 void
 cscan_pairs_finish(CScanAggregateState *node, CScanPairs *pairs)
 {
-	end_parts(node, pairs);
-	while (pairs->waiting != NIL)
-	{
-		CScanPairPart *part = linitial(pairs->waiting);
+	LogicalTape *tape;
 
-		pairs->waiting = list_delete_first(pairs->waiting);
-		count_part(node, pairs, part);
-		end_parts(node, pairs);
-	}
+	while ((tape = cscan_tapes_next(&pairs->tapes)) != NULL)
+		count_tape(node, pairs, tape);
 	cscan_pairs_clear(node, pairs);
 }

@@ -6,8 +6,7 @@
  * When there is no room for more groups, rows of those that are there are taken
  * as before.  All others are written to tapes, by a hash of their keys, so that
  * all rows of a group are on one tape.  When the groups have been handed out,
- * the tapes follow one by one, and may be divided again.  That is what
- * PostgreSQL's HashAgg does (nodeAgg.c).
+ * the tapes follow one by one, and may be divided again.
  *
  * On a tape the number of a row's input comes first.  Then the row follows, with the
  * columns of its batch.  It has met the conditions.
@@ -17,26 +16,15 @@
 #include "compat.h"
 
 #include "access/detoast.h"
-#include "common/hashfn.h"
-#include "utils/logtape.h"
 #include "utils/memutils.h"
 
 #include "aggregate/aggregate.h"
-
-/* Tapes that are written at a time; each has a block of memory. */
-#define MIN_PARTS	4
-#define MAX_PARTS	64
-
-typedef struct CScanSpillPart
-{
-	LogicalTape *tape;			/* NULL: nothing has been written */
-	uint32		level;			/* how often its rows have been divided */
-} CScanSpillPart;
+#include "aggregate/tapes.h"
 
 struct CScanSpill
 {
 	MemoryContext context;
-	LogicalTapeSet *tapes;
+	CScanTapes	tapes;
 	TupleTableSlot **writers;	/* of each input, with the columns of its
 								 * batch; NULL: not needed yet */
 	TupleTableSlot **readers;
@@ -44,10 +32,6 @@ struct CScanSpill
 	MemoryContext rows;			/* of its rows */
 	uint32		next_input;		/* of the tape's next row, if has_next */
 	bool		has_next;
-	List	   *waiting;		/* CScanSpillPart */
-	uint32		level;			/* of the groups that are there now */
-	uint32		nparts;
-	CScanSpillPart **parts;		/* being written; NULL: none is */
 };
 
 static TupleDesc
@@ -70,27 +54,14 @@ begin(CScanAggregateState *node)
 	CScanSpill *spill = palloc0(sizeof(CScanSpill));
 
 	spill->context = context;
-	spill->tapes = LogicalTapeSetCreate(true, NULL, -1);
+	cscan_tapes_begin(&spill->tapes, AllocSetContextCreate(context, "CScan tapes", ALLOCSET_DEFAULT_SIZES), node->limit,
+					  &node->partitions);
 	spill->writers = palloc0(node->ninputs * sizeof(TupleTableSlot *));
 	spill->readers = palloc0(node->ninputs * sizeof(TupleTableSlot *));
 	spill->rooms = cscan_rooms_create(context);
 	spill->rows = AllocSetContextCreate(context, "CScan spilled rows", ALLOCSET_DEFAULT_SIZES);
-	spill->nparts = MIN_PARTS;
-	while (spill->nparts < MAX_PARTS && spill->nparts * 8 * BLCKSZ < node->limit)
-		spill->nparts *= 2;
 	MemoryContextSwitchTo(old);
 	return spill;
-}
-
-static void
-begin_parts(CScanSpill *spill)
-{
-	spill->parts = palloc(spill->nparts * sizeof(CScanSpillPart *));
-	for (uint32 i = 0; i < spill->nparts; i++)
-	{
-		spill->parts[i] = palloc0(sizeof(CScanSpillPart));
-		spill->parts[i]->level = spill->level + 1;
-	}
 }
 
 /* Make the slots of the current input. */
@@ -104,7 +75,7 @@ make_slots(CScanAggregateState *node, CScanSpill *spill)
 }
 
 static void
-write_row(CScanSpill *spill, CScanSpillPart *part, uint32 input, CScanBatch *batch, uint16 row)
+write_row(CScanSpill *spill, LogicalTape *tape, uint32 input, CScanBatch *batch, uint16 row)
 {
 	TupleTableSlot *writer = spill->writers[input];
 	MinimalTuple tuple;
@@ -121,17 +92,15 @@ write_row(CScanSpill *spill, CScanSpillPart *part, uint32 input, CScanBatch *bat
 	}
 	ExecStoreVirtualTuple(writer);
 	tuple = ExecCopySlotMinimalTuple(writer);
-	if (part->tape == NULL)
-		part->tape = LogicalTapeCreate(spill->tapes);
-	LogicalTapeWrite(part->tape, &input, sizeof(input));
-	LogicalTapeWrite(part->tape, (void *) tuple, tuple->t_len);
+	cscan_tapes_write(&spill->tapes, tape, &input, sizeof(input));
+	cscan_tapes_write(&spill->tapes, tape, tuple, tuple->t_len);
 	pfree(tuple);
 }
 
 bool
 cscan_spill_is_writing(const CScanAggregateState *node)
 {
-	return node->spill != NULL && node->spill->parts != NULL;
+	return node->spill != NULL && cscan_tapes_are_written(&node->spill->tapes);
 }
 
 void
@@ -158,43 +127,19 @@ cscan_spill_rows(CScanAggregateState *node, const CScanSelection *rows, const ui
 	if (spill == NULL)
 		spill = node->spill = begin(node);
 	old = MemoryContextSwitchTo(spill->context);
-	if (spill->parts == NULL)
-		begin_parts(spill);
 	make_slots(node, spill);
 	for (uint32 i = 0; i < rows->n; i++)
-	{
-		/* Rows of one tape are divided anew by another hash. */
-		uint32		hash = murmurhash32(hashes[i] + spill->level * 0x9E3779B9U);
-
-		write_row(spill, spill->parts[hash % spill->nparts], node->current, batch, rows->rows[i]);
-	}
+		write_row(spill, cscan_tapes_choose(&spill->tapes, hashes[i]), node->current, batch, rows->rows[i]);
 	MemoryContextSwitchTo(old);
 	node->spilled += rows->n;
 }
 
-/* Read so many bytes; at the end of the tape there may be none. */
-static bool
-read_bytes(CScanSpill *spill, CScanSpillPart *part, void *bytes, size_t size, bool may_end)
-{
-	/* The tape's buffer is made when it is first read. */
-	MemoryContext old = MemoryContextSwitchTo(spill->context);
-	size_t		n = LogicalTapeRead(part->tape, bytes, size);
-
-	MemoryContextSwitchTo(old);
-	if (n == size || (n == 0 && may_end))
-		return n == size;
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("unexpected EOF for spilled rows of a CScan Aggregate: requested %zu bytes, read %zu bytes", size, n)));
-	return false;
-}
-
 /* Find out whose row the next one is; false at the end of the tape. */
 static bool
-look_ahead(CScanSpill *spill, CScanSpillPart *part)
+look_ahead(CScanSpill *spill, LogicalTape *tape)
 {
 	if (!spill->has_next)
-		spill->has_next = read_bytes(spill, part, &spill->next_input, sizeof(spill->next_input), true);
+		spill->has_next = cscan_tapes_read(&spill->tapes, tape, &spill->next_input, sizeof(spill->next_input), true);
 	return spill->has_next;
 }
 
@@ -207,19 +152,19 @@ whole_size(const CScanBatchColumn *column, uint32 row)
 
 /* Read a row, if it is the current input's; "bytes" grows by its large values. */
 static bool
-read_row(CScanAggregateState *node, CScanSpillPart *part, CScanBatch *batch, uint32 row, Size *bytes)
+read_row(CScanAggregateState *node, LogicalTape *tape, CScanBatch *batch, uint32 row, Size *bytes)
 {
 	CScanSpill *spill = node->spill;
 	TupleTableSlot *reader = spill->readers[node->current];
 	uint32		length;
 	MinimalTuple tuple;
 
-	if (!look_ahead(spill, part) || spill->next_input != (uint32) node->current)
+	if (!look_ahead(spill, tape) || spill->next_input != (uint32) node->current)
 		return false;
 	spill->has_next = false;
-	(void) read_bytes(spill, part, &length, sizeof(length), false);
+	(void) cscan_tapes_read(&spill->tapes, tape, &length, sizeof(length), false);
 	tuple = MemoryContextAlloc(spill->rows, length);
-	(void) read_bytes(spill, part, (char *) tuple + sizeof(length), length - sizeof(length), false);
+	(void) cscan_tapes_read(&spill->tapes, tape, (char *) tuple + sizeof(length), length - sizeof(length), false);
 	tuple->t_len = length;
 	ExecStoreMinimalTuple(tuple, reader, false);
 	slot_getallattrs(reader);
@@ -237,7 +182,7 @@ read_row(CScanAggregateState *node, CScanSpillPart *part, CScanBatch *batch, uin
  * their values are large: all of them may become keys.
  */
 static uint32
-read_batch(CScanAggregateState *node, CScanSpillPart *part)
+read_batch(CScanAggregateState *node, LogicalTape *tape)
 {
 	CScanSpill *spill = node->spill;
 	CScanRoom	room = {spill->rooms, 0, 0};
@@ -254,7 +199,7 @@ read_batch(CScanAggregateState *node, CScanSpillPart *part)
 	}
 	ExecClearTuple(spill->readers[node->current]);
 	MemoryContextReset(spill->rows);
-	while (n < CSCAN_BATCH && bytes < node->limit / 2 && read_row(node, part, batch, n, &bytes))
+	while (n < CSCAN_BATCH && bytes < node->limit / 2 && read_row(node, tape, batch, n, &bytes))
 		n++;
 	return n;
 }
@@ -263,38 +208,20 @@ bool
 cscan_spill_next(CScanAggregateState *node)
 {
 	CScanSpill *spill = node->spill;
-	CScanSpillPart *part;
-	MemoryContext old;
+	LogicalTape *tape = spill ? cscan_tapes_next(&spill->tapes) : NULL;
 
-	if (spill == NULL)
+	if (tape == NULL)
 		return false;
-	old = MemoryContextSwitchTo(spill->context);
-	for (uint32 i = 0; i < spill->nparts && spill->parts; i++)
-	{
-		if (spill->parts[i]->tape == NULL)
-			continue;
-		LogicalTapeRewindForRead(spill->parts[i]->tape, BLCKSZ);
-		spill->waiting = lcons(spill->parts[i], spill->waiting);
-		node->partitions++;
-	}
-	spill->parts = NULL;
-	MemoryContextSwitchTo(old);
-	if (spill->waiting == NIL)
-		return false;
-
-	part = linitial(spill->waiting);
-	spill->waiting = list_delete_first(spill->waiting);
-	spill->level = part->level;
 	spill->has_next = false;
-	while (look_ahead(spill, part))
+	while (look_ahead(spill, tape))
 	{
-		uint32		n = read_batch(node, part);
+		uint32		n = read_batch(node, tape);
 
 		CHECK_FOR_INTERRUPTS();
 		cscan_input_keep(node->input, n);
 		cscan_aggregate_advance(node);
 	}
-	LogicalTapeClose(part->tape);
+	LogicalTapeClose(tape);
 	return true;
 }
 
@@ -310,7 +237,7 @@ cscan_spill_end(CScanAggregateState *node)
 		ExecDropSingleTupleTableSlot(node->spill->writers[i]);
 		ExecDropSingleTupleTableSlot(node->spill->readers[i]);
 	}
-	LogicalTapeSetClose(node->spill->tapes);
+	cscan_tapes_end(&node->spill->tapes);
 	MemoryContextDelete(node->spill->context);
 	node->spill = NULL;
 }

@@ -70,9 +70,6 @@ create(CScanState *node, CScanRooms *rooms)
 
 	filter->common.rooms = rooms;
 	filter->input = cscan_input_create(node, &filter->common, NIL, NIL, NIL, NIL);
-
-	/* Its constants are in the room now, whoever had its turn before. */
-	rooms->user = NULL;
 	while (filter->nclauses < filter->input->nclauses &&
 		   is_for_batches(node, filter->input->clauses[filter->nclauses]))
 		filter->computes |= filter->input->clauses[filter->nclauses++]->computes_value;

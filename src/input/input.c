@@ -209,6 +209,9 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	foreach(lc, filters)
 		input->filters[i++] = make_clause(input, lfirst(lc));
 	input->nfilters = i;
+
+	/* Its constants are in the room now, whoever had its turn before. */
+	common->rooms->user = NULL;
 	return input;
 }
 

@@ -4,6 +4,10 @@
 CREATE SCHEMA distincts;
 SET search_path = distincts, public;
 \i :helpers
+\set aggregates :abs_srcdir '/sql/vectors.psql'
+\set ECHO none
+\i :aggregates
+\set ECHO all
 CREATE TABLE t (id int, grp int, n numeric, m numeric(10,2), d date, c char(4), p bpchar, v text, o boolean, f float8, b bytea) WITH (fillfactor = 30);
 INSERT INTO t SELECT i, i % 10, CASE WHEN i % 2 = 0 THEN i % 50 + 0.5 ELSE (i % 50 || '.50')::numeric END, i % 300 / 100.0, date '2020-01-01' + i % 90, substr('ABC', 1 + i % 3, i % 3),
     substr('ab   ', 1, i % 6), CASE WHEN i % 4 = 0 THEN 'a rather long value ' || i % 611 ELSE 'v' || i % 40 END, i % 7 = 0, i % 4, decode(repeat('ab', i % 12), 'hex') FROM generate_series(1, 8000) i;
@@ -16,12 +20,6 @@ VACUUM (FREEZE) r;
 EXPLAIN (COSTS OFF) SELECT grp, count(DISTINCT v), count(DISTINCT length(v)), sum(id) FROM t GROUP BY grp;
 
 -- What stays with PostgreSQL's nodes
-CREATE FUNCTION has_vectors(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE plan json;
-BEGIN
-    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-    RETURN plan::text ~ 'CScan Aggregate';
-END $$;
 SELECT query, has_vectors(query) FROM (VALUES
     ('SELECT count(DISTINCT id) FROM t'),
     ('SELECT count(DISTINCT (id, grp)) FROM t'),
@@ -114,20 +112,6 @@ ALTER TABLE q2 DROP gone;
 ALTER TABLE q ATTACH PARTITION q2 FOR VALUES FROM (3000) TO (9000);
 INSERT INTO q SELECT id, grp, v, n FROM t WHERE id >= 0;
 VACUUM ANALYZE q;
-CREATE FUNCTION same_whole(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    got text;
-    wanted text;
-BEGIN
-    IF NOT has_vectors(query) THEN
-        RETURN 'no vectors';
-    END IF;
-    PERFORM set_config('cscan.vectors', 'off', true);
-    EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x' INTO wanted;
-    PERFORM set_config('cscan.vectors', 'on', true);
-    EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x' INTO got;
-    RETURN CASE WHEN got IS DISTINCT FROM wanted THEN format('%s, and not %s', got, wanted) ELSE left(got, 100) END;
-END $$;
 SELECT same_whole('SELECT grp, count(DISTINCT v), count(DISTINCT n), count(DISTINCT id % 13) FROM q GROUP BY grp');
 SELECT same_whole('SELECT count(DISTINCT v), count(DISTINCT k) FROM (SELECT v, grp AS k FROM q1 UNION ALL SELECT c || ''x'', id % 5 FROM t UNION ALL SELECT ''arm'', NULL FROM q2) x');
 SET work_mem = '64kB';

@@ -60,7 +60,7 @@ INSERT INTO queries VALUES
     (38, 'SELECT url, count(*) FROM hits WHERE PAGE AND islink <> 0 AND isdownload = 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10 OFFSET 10'),
     (39, 'SELECT traficsourceid, searchengineid, advengineid, CASE WHEN searchengineid = 0 AND advengineid = 0 THEN referer ELSE '''' END, url, count(*) FROM hits WHERE PAGE GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3, 4, 5 LIMIT 10 OFFSET 10'),
     (40, 'SELECT urlhash, eventdate, count(*) FROM hits WHERE PAGE AND traficsourceid IN (-1, 6) AND refererhash = 12000000000468 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 10'),
-    (41, 'SELECT windowclientwidth, windowclientheight, count(*) FROM hits WHERE PAGE AND dontcounthits = 0 AND urlhash = 12000000000732 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 10 OFFSET 10'),
+    (41, 'SELECT windowclientwidth, windowclientheight, count(*) FROM hits WHERE PAGE AND dontcounthits = 0 AND urlhash = 12000000000732 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 10 OFFSET 1'),
     (42, 'SELECT date_trunc(''minute'', eventtime), count(*) FROM hits WHERE PAGE AND dontcounthits = 0 GROUP BY 1 ORDER BY 1 LIMIT 10 OFFSET 100');
 UPDATE queries SET query = replace(query, 'PAGE', 'counterid = 62 AND eventdate >= date ''2013-07-01'' AND eventdate <= date ''2013-07-31'' AND isrefresh = 0');
 

@@ -4,6 +4,10 @@
 CREATE SCHEMA vectors;
 SET search_path = vectors, public;
 \i :helpers
+\set aggregates :abs_srcdir '/sql/vectors.psql'
+\set ECHO none
+\i :aggregates
+\set ECHO all
 CREATE TABLE t (id int, grp int, n numeric(10,2), d date, c char(1), v text, f float8, big bigint) WITH (fillfactor = 30);
 INSERT INTO t SELECT i, i % 10, i / 100.0, date '2020-01-01' + i / 100, substr('ABC', 1 + i % 3, 1), 'value ' || i % 7, i % 4, i * 1000000007::bigint
     FROM generate_series(1, 5000) i;
@@ -30,12 +34,6 @@ EXPLAIN (COSTS OFF) SELECT grp, count(*) FROM t GROUP BY grp;
 RESET enable_hashagg;
 
 -- What stays with PostgreSQL's nodes
-CREATE FUNCTION has_vectors(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE plan json;
-BEGIN
-    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-    RETURN plan::text ~ 'CScan Aggregate';
-END $$;
 SELECT query, has_vectors(query) FROM (VALUES
     ('SELECT count(DISTINCT id) FROM t'),
     ('SELECT string_agg(v, '','' ORDER BY id) FROM t'),
@@ -223,20 +221,6 @@ VACUUM ANALYZE p, u;
 EXPLAIN (COSTS OFF) SELECT c, count(*), sum(n * 2) FROM p WHERE v LIKE '%3' AND grp > 2 GROUP BY c;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT grp + 1, max(big) FROM p WHERE id < 500 GROUP BY 1;
 EXPLAIN (COSTS OFF) SELECT src, sum(n) FROM (SELECT 'one' AS src, n FROM p1 UNION ALL SELECT 'two', n FROM u) x GROUP BY src;
-CREATE FUNCTION same_whole(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    got text;
-    wanted text;
-BEGIN
-    IF NOT has_vectors(query) THEN
-        RETURN 'no vectors';
-    END IF;
-    PERFORM set_config('cscan.vectors', 'off', true);
-    EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x' INTO wanted;
-    PERFORM set_config('cscan.vectors', 'on', true);
-    EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x' INTO got;
-    RETURN CASE WHEN got IS DISTINCT FROM wanted THEN format('%s, and not %s', got, wanted) ELSE left(got, 70) END;
-END $$;
 SELECT same_whole('SELECT c, count(*), sum(n * 2), avg(big), min(v), max(id) FROM p WHERE v LIKE ''%3'' AND grp > 2 GROUP BY c');
 SELECT same_whole('SELECT grp + 1, sum(id) FILTER (WHERE n > 12), length(string_agg(c, ''-'')) FROM p WHERE id % 50 = 3 GROUP BY 1 HAVING count(*) > 2');
 SELECT same_whole('SELECT count(*), sum(n) FROM p WHERE id < 0');
