@@ -24,7 +24,7 @@ DECLARE
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
         IF line ~ 'Vector Filter' THEN
-            RETURN NEXT regexp_replace(trim(line), '\$0|\(InitPlan 1\)\.col1', 'its value');
+            RETURN NEXT regexp_replace(trim(line), '\$0|\(InitPlan \w+\)\.col1', 'its value');
         END IF;
     END LOOP;
 END $$;
