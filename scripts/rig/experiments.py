@@ -25,7 +25,7 @@ from .loops import Loops
 from .pgbench import Oltp, Overload
 from .queries import InTurn, Permutations, Permuted, Policies
 from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm, WarmMembers
-from .vectors import Orders, Vectors, Workers
+from .vectors import Beside, Orders, Vectors, Workers
 from .workload import POLICIES, Adjacent, AllQueries, FullScans, Members, Mix, Ranges
 from .writes import Appended, Copied, Spread, Tpcb
 
@@ -119,10 +119,14 @@ WRITES = {
     'spread': Spread('rows all over lineitem are changed until no block is as it was: scans then'),
 }
 
+BESIDE = {'variants': (*CORE, 'relevance', 'columns', 'duckdb'), 'free': (*CORE, 'relevance', 'columns'), 'reference': CORE, 'memory': PER_RANGES, 'stretch': True}
+
 VECTORS = {
     'one process': Vectors('aggregates over lineitem in memory, in one process'),
     'workers': Workers('the same with two parallel workers'),
     'orders': Orders('a GROUP BY of all orders, in the order of the table, with work_mem of 4 MB'),
+    'table2': Beside('the streams of table2, cold, beside those of DuckDB under the same limits', TABLE2, **BESIDE),
+    'fast': Beside('those of fast', Ranges(16, SIZES), **BESIDE),
 }
 
 QUERIES = {
@@ -247,6 +251,8 @@ TARGETS = {
     ('vectors', 'one process', 'columns', 'duckdb'): {'Q6': 5.0, 'Q1': 5.0},
     ('vectors', 'workers', 'relevance-workers', 'relevance'): {'Q6': 1 / 1.8, 'Q1': 1 / 1.8},
     ('vectors', 'orders', 'relevance', 'postgres'): {'orders': 0.7, 'first row': 0.1},
+    ('vectors', 'table2', 'columns', '*'): {'stream': 0.06},
+    ('vectors', 'table2', 'columns', 'duckdb'): {'stream': 6.0},
     ('writes', 'copy', 'columns', 'postgres'): {'COPY': 1.1},
     ('writes', 'tpcb', 'columns', 'postgres'): {'transaction': 1 / 0.97},
     ('writes', 'appends', 'columns', 'postgres'): {'FAST': 0.35},

@@ -92,55 +92,58 @@ class Streams:
         return data.load(rig.cluster, database)
 
     def measure(self, rig, variants, run, place):
-        bandwidth = rig.settings.bandwidth if self.limited else None
         for name in variants:
-            variant = VARIANTS[name]
-            database = variant.database or self.database
-            facts = self.facts(rig, database)
-            plan = '' if name in self.free else variant.plan
-            streams = self.work.streams(facts, random.Random(rig.settings.seed))
-            more = rig.chunks(max(64, facts['bytes'] // self.chunks // 1024) if self.chunks else None) if self.stretch else {}
-            more.update({**self.server, **(variant.server if rig.cscan else {})})
-            page_cache = int(self.cache * facts['bytes']) if self.cache else rig.settings.page_cache
-            trace = rig.cluster.data / TRACE if self.traced and variant.policy else None
-            if trace:
-                trace.unlink(missing_ok=True)           # the server wants to make it
-                more['cscan.trace'] = TRACE
-            shared = rig.start(self.shared_buffers(rig, facts['bytes']), bandwidth,
-                      page_cache + len(streams) * (self.memory + variant.memory) + variant.idle * PER_BACKEND,
-                      max_connections=50 + variant.idle, **more)
-            rig.prepare(database, variant.hidden)
-            delay = self.delay * (rig.cluster.scale if self.stretch else 1)
-            server = {**rig.describe(), 'bandwidth': bandwidth, 'delay': delay, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count()}
-            with contextlib.ExitStack() as stack:
-                seeks = stack.enter_context(Seeks(rig.limit.disk)) if self.seeks else None
-                follow = shared and (self.follow or any(VARIANTS[one].memory for one in self.variants))     # all of them, that none has more
-                cache = stack.enter_context(CacheLimit(rig.limit, shared + page_cache)) if follow else None
-                watch = stack.enter_context(Watch(rig.cluster.major, name, rig.limit, seeks))
-                reads = stack.enter_context(Reads(rig.cluster, database, variant.policy))
-                result = run_streams(rig.cluster, database, name, plan, streams, delay, rig.settings.timeout,
-                                     at_start=lambda: (cache and cache.begin(), watch.begin()),  # noqa: B023
-                                     chunk=rig.chunk_blocks() if self.traced else None)
-            if seeks and seeks.why:
-                say(f'seeks are not counted: {seeks.why}')
-            rig.cluster.stop()
-            traced = {}
-            if trace:
-                traced['loads'] = loads(trace)
-                trace.unlink()
-            rig.answers.check(f'{name} on {rig.cluster.major}', result.answers)
-            kinds = {}
-            for kind, _, seconds, _ in result.latencies:
-                kinds.setdefault(kind, []).append(seconds)
-            sizes = [size for _, size, _, _ in result.latencies]
-            yield {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
-                   'mean': statistics.mean(latency[2] for latency in result.latencies), 'rate': reads.rate,
-                   'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling, 'stat': reads.stat,
-                   'server': server, 'queries': [[asked(one, result.plans[one.sql], facts) for one in stream] for stream in streams],
-                   **watch.used, 'page_cache': watch.page_cache, 'latencies': result.latencies, 'streams': result.streams,
-                   'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'],
-                   **traced,
-                   **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
+            yield self.measure_one(rig, name, run)
+
+    def measure_one(self, rig, name, run):
+        bandwidth = rig.settings.bandwidth if self.limited else None
+        variant = VARIANTS[name]
+        database = variant.database or self.database
+        facts = self.facts(rig, database)
+        plan = '' if name in self.free else variant.plan
+        streams = self.work.streams(facts, random.Random(rig.settings.seed))
+        more = rig.chunks(max(64, facts['bytes'] // self.chunks // 1024) if self.chunks else None) if self.stretch else {}
+        more.update({**self.server, **(variant.server if rig.cscan else {})})
+        page_cache = int(self.cache * facts['bytes']) if self.cache else rig.settings.page_cache
+        trace = rig.cluster.data / TRACE if self.traced and variant.policy else None
+        if trace:
+            trace.unlink(missing_ok=True)           # the server wants to make it
+            more['cscan.trace'] = TRACE
+        shared = rig.start(self.shared_buffers(rig, facts['bytes']), bandwidth,
+                           page_cache + len(streams) * (self.memory + variant.memory) + variant.idle * PER_BACKEND,
+                           max_connections=50 + variant.idle, **more)
+        rig.prepare(database, variant.hidden)
+        delay = self.delay * (rig.cluster.scale if self.stretch else 1)
+        server = {**rig.describe(), 'bandwidth': bandwidth, 'delay': delay, 'blocks': facts['bytes'] // BLOCK, 'cores': os.cpu_count()}
+        with contextlib.ExitStack() as stack:
+            seeks = stack.enter_context(Seeks(rig.limit.disk)) if self.seeks else None
+            follow = shared and (self.follow or any(VARIANTS[one].memory for one in self.variants))     # all of them, that none has more
+            cache = stack.enter_context(CacheLimit(rig.limit, shared + page_cache)) if follow else None
+            watch = stack.enter_context(Watch(rig.cluster.major, name, rig.limit, seeks))
+            reads = stack.enter_context(Reads(rig.cluster, database, variant.policy))
+            result = run_streams(rig.cluster, database, name, plan, streams, delay, rig.settings.timeout,
+                                 at_start=lambda: (cache and cache.begin(), watch.begin()),
+                                 chunk=rig.chunk_blocks() if self.traced else None)
+        if seeks and seeks.why:
+            say(f'seeks are not counted: {seeks.why}')
+        rig.cluster.stop()
+        traced = {}
+        if trace:
+            traced['loads'] = loads(trace)
+            trace.unlink()
+        rig.answers.check(f'{name} on {rig.cluster.major}', result.answers)
+        kinds = {}
+        for kind, _, seconds, _ in result.latencies:
+            kinds.setdefault(kind, []).append(seconds)
+        sizes = [size for _, size, _, _ in result.latencies]
+        return {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
+                'mean': statistics.mean(latency[2] for latency in result.latencies), 'rate': reads.rate,
+                'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling, 'stat': reads.stat,
+                'server': server, 'queries': [[asked(one, result.plans[one.sql], facts) for one in stream] for stream in streams],
+                **watch.used, 'page_cache': watch.page_cache, 'latencies': result.latencies, 'streams': result.streams,
+                'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'],
+                **traced,
+                **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
 
 
 def asked(query, plan, facts):

@@ -3,17 +3,22 @@ DuckDB's with one thread, over the same rows in the same order in a file of its 
 
     Vectors     single queries             Workers     the same with two parallel workers
     Orders      a GROUP BY of 1.5 million groups at scale 1 that follow the table's order, with little work_mem
+    Beside      streams of queries on a cold table under limits, which hold for DuckDB, too
 
-DuckDB is the version that is installed; its file is kept beside the clusters.  The limits on servers do not hold for it.
+DuckDB is the version that is installed (duck.py).
 """
-import importlib.metadata
+import contextlib
+import random
+import statistics
 from dataclasses import dataclass
 
-from . import data
-from .cluster import DATABASE, Failure
+from . import data, duck
+from .cluster import DATABASE
+from .duck import DUCKDB
 from .limits import MB
-from .progress import note, say
-from .streams import Warm
+from .progress import note
+from .streams import Streams, Warm
+from .testbed import Watch
 from .workload import CONDITIONS, TEMPLATES, VARIANTS, check_plan
 
 YEAR = CONDITIONS['FAST']
@@ -29,37 +34,6 @@ ORDERS = {
     'orders': f'SELECT count(*), sum(quantity) FROM ({BY_ORDER} OFFSET 0) AS one',
     'first row': f'SELECT count(*) FROM ({BY_ORDER} LIMIT 1) AS one',
 }
-DUCKDB = 'duckdb'
-
-
-def duckdb_with(rig, table):
-    """A connection to DuckDB, whose lineitem has the rows in the order of l_shipdate; table: bytes of PostgreSQL's, for the guess."""
-    try:
-        import duckdb                           # not needed by other experiments
-    except ImportError:
-        raise Failure('DuckDB is missing; "pip install duckdb" gets it') from None
-    version = importlib.metadata.version('duckdb')
-    path = rig.cluster.home / f'lineitem-{version}.duckdb'
-    if not path.exists():
-        say(f'DuckDB {version}: loading lineitem of scale {rig.cluster.scale:g}')
-        rows, making = path.with_suffix('.csv'), path.with_suffix('.new')
-        making.unlink(missing_ok=True)
-        with open(rows, 'wb') as file:
-            source = data.generator('lineitem', rig.cluster.scale)
-            while block := source.stdout.read(4 * MB):
-                file.write(block)
-            if source.wait() != 0:
-                raise Failure('tpchgen-cli failed')
-        with duckdb.connect(str(making)) as connection:
-            connection.execute(data.definitions()['lineitem'].replace('TABLE lineitem', 'TEMP TABLE rows'))
-            connection.execute(f"COPY rows FROM '{rows}' (FORMAT csv, HEADER)")
-            connection.execute('CREATE TABLE lineitem AS SELECT * FROM rows ORDER BY l_shipdate, l_orderkey, l_linenumber')
-        rows.unlink()
-        making.rename(path)
-    connection = duckdb.connect(str(path), read_only=True)
-    connection.execute('SET threads TO 1')
-    connection.execute('SELECT count(DISTINCT columns(*)) FROM lineitem').fetchall()        # all of it is in memory then
-    return connection
 
 
 @dataclass
@@ -77,7 +51,7 @@ class Vectors(Warm):
 
     def connect(self, rig, variant, **settings):
         if variant == DUCKDB:
-            return duckdb_with(rig, self.size)
+            return duck.connect(rig)
         return super().connect(rig, variant, **settings)
 
     def load(self, session):
@@ -122,3 +96,26 @@ class Orders(Vectors):
     def finish(self, session):
         """Others find the table as it was."""
         session.execute('DROP INDEX lineitem_orderkey')
+
+
+@dataclass
+class Beside(Streams):
+    """DuckDB may have what the servers may: shared buffers and what a stream needs are its own, the page cache has the same size."""
+
+    def measure_one(self, rig, name, run):
+        if name != DUCKDB:
+            return super().measure_one(rig, name, run)
+        facts = self.facts(rig, self.database)
+        streams = self.work.streams(facts, random.Random(rig.settings.seed))
+        own = self.shared_buffers(rig, facts['bytes']) + len(streams) * self.memory
+        with contextlib.ExitStack() as stack:
+            watch = stack.enter_context(Watch(rig.cluster.major, name, rig.limit))
+            result = duck.run_streams(rig, streams, self.delay * (rig.cluster.scale if self.stretch else 1), rig.settings.bandwidth, own,
+                                      rig.settings.page_cache, rig.settings.timeout, watch.begin)
+        rig.answers.check(f'{name}', result.answers, exact=False)
+        kinds = {}
+        for kind, _, seconds, _ in result.latencies:
+            kinds.setdefault(kind, []).append(seconds)
+        return {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
+                'mean': statistics.mean(latency[2] for latency in result.latencies), **watch.used, 'page_cache': watch.page_cache,
+                'latencies': result.latencies, 'streams': result.streams, **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
