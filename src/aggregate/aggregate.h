@@ -7,14 +7,14 @@
  *		explain.c		what EXPLAIN says
  *		borders.c		groups that are complete early
  *		spill.c			rows whose groups find no memory
- *		tapes.h			tapes by a hash, for these and for values
  *		results.c		aggregates: states, and what becomes of them
  *		pairs.c			which values of count(DISTINCT ...) a group has seen
+ *		tapes.h			tapes by a hash, for these rows and values
  *		transitions.c	those that PostgreSQL's own functions compute
  *		inputs.c		the scans that the node reads, one or an Append's
  *		input.h			batches, conditions, keys and arguments
  *
- * Calls go downwards only.
+ * Calls go downwards only, but for cscan_aggregate_memory() of node.c, which says how much all of them may have.
  *
  * The node stands for an Agg above a scan, or above an Append of scans, or for its
  * half below a Gather.  Its custom_scan_tlist has the keys and then the Aggrefs, with

@@ -38,6 +38,7 @@ begin_parts(CScanTapes *tapes)
 {
 	if (tapes->set == NULL)
 		tapes->set = LogicalTapeSetCreate(true, NULL, -1);
+	/* With a block each they have a fourth of the memory at most. */
 	tapes->nparts = MIN_PARTS;
 	while (tapes->nparts < MAX_PARTS && tapes->nparts * 8 * BLCKSZ < tapes->limit)
 		tapes->nparts *= 2;
@@ -61,7 +62,10 @@ cscan_tapes_choose(CScanTapes *tapes, uint32 hash)
 	/* What comes from one tape is divided by another hash. */
 	part = tapes->parts[murmurhash32(hash + tapes->level * 0x9E3779B9U) % tapes->nparts];
 	if (part->tape == NULL)
+	{
 		part->tape = LogicalTapeCreate(tapes->set);
+		(*tapes->count)++;
+	}
 	MemoryContextSwitchTo(old);
 	return part->tape;
 }
@@ -88,7 +92,6 @@ cscan_tapes_next(CScanTapes *tapes)
 			continue;
 		LogicalTapeRewindForRead(tapes->parts[i]->tape, BLCKSZ);
 		tapes->waiting = lcons(tapes->parts[i], tapes->waiting);
-		(*tapes->count)++;
 	}
 	tapes->parts = NULL;
 	MemoryContextSwitchTo(old);
@@ -103,7 +106,7 @@ cscan_tapes_next(CScanTapes *tapes)
 bool
 cscan_tapes_read(CScanTapes *tapes, LogicalTape *tape, void *bytes, size_t size, bool may_end)
 {
-	/* So it is when it is first read. */
+	/* Its buffer is made when it is first read, too. */
 	MemoryContext old = MemoryContextSwitchTo(tapes->context);
 	size_t		n = LogicalTapeRead(tape, bytes, size);
 

@@ -29,6 +29,7 @@ typedef struct CScanVisit
 {
 	CScanFamilies families;
 	List	   *unsupported;	/* CScanUnsupported, of all tables */
+	List	   *aggregated;		/* scans below a CScan Aggregate, and Appends of them */
 	ReturnSetInfo *rsinfo;
 } CScanVisit;
 
@@ -81,6 +82,16 @@ reason_for_rows(const CScanVisit *v, Oid relid, Oid family)
 	return NULL;
 }
 
+/* A table may be there twice, in different subqueries: what keeps one's rows from it is not said of the other. */
+static void
+note_aggregated(CScanVisit *v, const Plan *plan)
+{
+	if (cscan_planner_is_aggregate(plan))
+		v->aggregated = lappend(v->aggregated, outerPlan(plan));
+	else if (IsA(plan, Append) && list_member_ptr(v->aggregated, plan))
+		v->aggregated = list_concat(v->aggregated, ((const Append *) plan)->appendplans);
+}
+
 /* Plan a query; gets what keeps rows from being aggregated on vectors, too. */
 static PlannedStmt *
 plan_query(Query *query, const char *string, List **unsupported)
@@ -112,6 +123,7 @@ visit(Plan *plan, void *arg)
 	const char *reason = NULL;
 	Index		scanrelid;
 
+	note_aggregated(v, plan);
 	switch (nodeTag(plan))
 	{
 		case T_SeqScan:
@@ -132,9 +144,9 @@ visit(Plan *plan, void *arg)
 	rte = rt_fetch(scanrelid, v->families.stmt->rtable);
 	if (rte->rtekind != RTE_RELATION)
 		return;
-	if (is_cscan)
+	if (is_cscan && !list_member_ptr(v->aggregated, plan))
 		reason = reason_for_rows(v, rte->relid, cscan_planner_family(plan));
-	else
+	else if (!is_cscan)
 		reason = reason_for(&v->families, plan);
 
 	values[0] = ObjectIdGetDatum(rte->relid);
@@ -185,6 +197,7 @@ cscan_why_not(PG_FUNCTION_ARGS)
 	cscan_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
 	v.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	v.aggregated = NIL;
 
 	raw = pg_parse_query(string);
 	if (list_length(raw) != 1)

@@ -76,6 +76,8 @@ END $$;
 SELECT spilled('SELECT count(DISTINCT id) FROM t');
 SELECT spilled('SELECT grp, count(DISTINCT v || id) FROM t GROUP BY grp');
 SELECT spilled('SELECT id % 2000, count(DISTINCT id), count(DISTINCT v) FROM t GROUP BY 1');
+-- What is on disk counts although nobody reads it
+SELECT spilled('SELECT id, count(DISTINCT v) FROM t GROUP BY id LIMIT 1');
 SELECT same('SELECT count(DISTINCT id), count(DISTINCT v || id), count(DISTINCT n + id) FROM TABLE');
 SELECT same('SELECT grp, count(DISTINCT id), count(DISTINCT v || id), count(DISTINCT v) FROM TABLE GROUP BY grp');
 SELECT same('SELECT id % 2000, count(DISTINCT id), count(DISTINCT v), count(DISTINCT n), sum(m) FROM TABLE GROUP BY 1');

@@ -49,6 +49,8 @@ SELECT * FROM cscan_why_not('SELECT grp, count(*), sum(id) FROM t GROUP BY grp')
 SELECT * FROM cscan_why_not('SELECT sum(DISTINCT x.id) FROM t x');
 SELECT * FROM cscan_why_not('SELECT grp, count(*) FROM t GROUP BY grp HAVING sum(DISTINCT id + grp) > 1');
 SELECT * FROM cscan_why_not('SELECT (SELECT sum(DISTINCT id) FROM part) FROM s') ORDER BY relation::text;
+-- Of two scans of a table only one's rows are aggregated one by one
+SELECT * FROM cscan_why_not('SELECT (SELECT sum(DISTINCT id) FROM t), (SELECT sum(id) FROM t)') ORDER BY reason;
 SELECT * FROM cscan_why_not('SELECT grp, count(*) FROM t GROUP BY ROLLUP (grp)');
 SELECT * FROM cscan_why_not('SELECT max(ctid) FROM t');
 SELECT is_cscan, reason ~ 'sum\(\(.*\)\) does not run' FROM cscan_why_not('SELECT sum((SELECT t.id)) FROM t');
