@@ -14,6 +14,8 @@
  * Invariant: once a pair has gone to a tape no other one enters the set, until
  * the tapes are read.  So no pair is in both.
  *
+ * Interface: aggregate.h.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -25,7 +27,7 @@
 #include "aggregate/aggregate.h"
 #include "aggregate/tapes.h"
 
-/* Bytes of values that are read at a time, and one more value */
+/* Reading ends for now when so many bytes of values are there; the last value may be longer. */
 #define MAX_READ	((Size) 64 * 1024 * 1024)
 
 /* What comes before a value's bytes on a tape */

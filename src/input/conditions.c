@@ -11,6 +11,14 @@
  * of numerics with two digits.  Then the comparison is with the next smaller one,
  * and is another one: x < 0.055 is x <= 0.05.
  *
+ * Invariant: a clause says what it may do to a query that it is asked too early of.
+ * may_fail_by_row: it may raise an error for a row, so no row may be asked it that
+ * PostgreSQL would not have asked.  may_fail: likewise, or the value that it compares
+ * with may raise one when it is computed, once in a pass.  Wrongly set, they cost
+ * time; wrongly not set, a query fails.
+ *
+ * Interface: input.h.
+ *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
@@ -417,7 +425,11 @@ compile_list(CScanInput *input, ScalarArrayOpExpr *op, CScanPredicate *p)
  * Conditions and their parts
  * ------------------------------------------------------------------ */
 
-/* Is it LIKE with a pattern that has no escapes, or a comparison of numerics? */
+/*
+ * What raises no error, though it is not marked leakproof: textlike fails of a
+ * trailing escape and of nondeterministic collations only, and a comparison of
+ * numerics never does.
+ */
 static bool
 is_harmless(const OpExpr *op)
 {

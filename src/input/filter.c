@@ -7,14 +7,14 @@
  *		first_row		make the filter, unless no condition has vectors
  *		next_row		the next row that meets all conditions
  *
- * The conditions at the front that have vectors are asked of a whole batch.
- * Rows that meet them are then made, and only they are asked the others.
+ * The conditions at the front, in the order that the input has brought them into
+ * (input.c), are asked of a whole batch as far as they have vectors.  Rows that meet
+ * them are then made, and only they are asked the others.
  *
- * Whoever stops early must not see what comes of later rows.  So no condition is
- * asked of a batch that may raise an error for one of its rows.  One that compares
- * with a value that has to be computed, which may fail, is: the value is computed
- * only if some row has met what comes before it, as PostgreSQL would do, and that
- * row is the first one that could be handed out.
+ * Invariant: whoever stops early does not see what comes of later rows.  So a
+ * condition is asked of a whole batch only if it cannot raise an error for any row.
+ * The value that it compares with may: it is computed once, after some row has met
+ * all earlier conditions, which is when PostgreSQL would do it.
  *
  *-------------------------------------------------------------------------
  */
@@ -222,7 +222,7 @@ next_row(PlanState *ps)
 	}
 }
 
-/* The first row, or none of a turn, is wanted. */
+/* The first row is wanted: the filter is made, and the node takes its rows from next_row from now on, or does without. */
 static TupleTableSlot *
 first_row(PlanState *ps)
 {
