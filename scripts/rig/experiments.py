@@ -119,14 +119,19 @@ WRITES = {
     'spread': Spread('rows all over lineitem are changed until no block is as it was: scans then'),
 }
 
-BESIDE = {'variants': (*CORE, 'relevance', 'columns', 'duckdb'), 'free': (*CORE, 'relevance', 'columns'), 'reference': CORE, 'memory': PER_RANGES, 'stretch': True}
+
+def beside(about, work):
+    """Streams on the ordered table, and DuckDB's."""
+    variants = (*CORE, 'relevance', 'columns')
+    return Beside(about, work, variants=(*variants, 'duckdb'), free=variants, reference=CORE, memory=PER_RANGES, stretch=True)
+
 
 VECTORS = {
     'one process': Vectors('aggregates over lineitem in memory, in one process'),
     'workers': Workers('the same with two parallel workers'),
     'orders': Orders('a GROUP BY of all orders, in the order of the table, with work_mem of 4 MB'),
-    'table2': Beside('the streams of table2, cold, beside those of DuckDB under the same limits', TABLE2, **BESIDE),
-    'fast': Beside('those of fast', Ranges(16, SIZES), **BESIDE),
+    'table2': beside('the streams of table2, cold, beside those of DuckDB under the same limits', TABLE2),
+    'fast': beside('those of fast', Ranges(16, SIZES)),
 }
 
 QUERIES = {

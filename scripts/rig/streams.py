@@ -13,6 +13,7 @@ An experiment, or each point of one, is an object with
     WarmMembers the same on a table of 1,500 partitions
 
     databases(one, variants)        what data.load() has to have loaded for it
+    times(result)                   what a row has of workload.run_streams()'s
 
 A row of Streams says what was asked of which server, so that the simulator can be asked the same (simulate.py): "queries" has
 for each stream [kind, percent, first block, the one behind the last] of each query, "server" what it may use.
@@ -132,18 +133,22 @@ class Streams:
             traced['loads'] = loads(trace)
             trace.unlink()
         rig.answers.check(f'{name} on {rig.cluster.major}', result.answers)
-        kinds = {}
-        for kind, _, seconds, _ in result.latencies:
-            kinds.setdefault(kind, []).append(seconds)
         sizes = [size for _, size, _, _ in result.latencies]
-        return {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
-                'mean': statistics.mean(latency[2] for latency in result.latencies), 'rate': reads.rate,
+        return {'variant': name, **times(result), 'rate': reads.rate,
                 'delivered': reads.delivered, 'loaded': reads.loaded, 'scheduling': reads.scheduling, 'stat': reads.stat,
                 'server': server, 'queries': [[asked(one, result.plans[one.sql], facts) for one in stream] for stream in streams],
-                **watch.used, 'page_cache': watch.page_cache, 'latencies': result.latencies, 'streams': result.streams,
-                'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'],
-                **traced,
-                **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
+                **watch.used, 'page_cache': watch.page_cache,
+                'processed': None if None in sizes else sum(sizes) / 100 * facts['bytes'], **traced}
+
+
+def times(result):
+    """Of a run of streams: its own, the means of a stream, a query and each kind of query, and all of them."""
+    kinds = {}
+    for kind, _, seconds, _ in result.latencies:
+        kinds.setdefault(kind, []).append(seconds)
+    return {'seconds': result.seconds, 'stream': statistics.mean(result.streams),
+            'mean': statistics.mean(latency[2] for latency in result.latencies), 'latencies': result.latencies, 'streams': result.streams,
+            **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
 
 
 def asked(query, plan, facts):

@@ -9,7 +9,6 @@ DuckDB is the version that is installed (duck.py).
 """
 import contextlib
 import random
-import statistics
 from dataclasses import dataclass
 
 from . import data, duck
@@ -17,7 +16,7 @@ from .cluster import DATABASE
 from .duck import DUCKDB
 from .limits import MB
 from .progress import note
-from .streams import Streams, Warm
+from .streams import Streams, Warm, times
 from .testbed import Watch
 from .workload import CONDITIONS, TEMPLATES, VARIANTS, check_plan
 
@@ -112,10 +111,5 @@ class Beside(Streams):
             watch = stack.enter_context(Watch(rig.cluster.major, name, rig.limit))
             result = duck.run_streams(rig, streams, self.delay * (rig.cluster.scale if self.stretch else 1), rig.settings.bandwidth, own,
                                       rig.settings.page_cache, rig.settings.timeout, watch.begin)
-        rig.answers.check(f'{name}', result.answers, exact=False)
-        kinds = {}
-        for kind, _, seconds, _ in result.latencies:
-            kinds.setdefault(kind, []).append(seconds)
-        return {'variant': name, 'seconds': result.seconds, 'stream': statistics.mean(result.streams),
-                'mean': statistics.mean(latency[2] for latency in result.latencies), **watch.used, 'page_cache': watch.page_cache,
-                'latencies': result.latencies, 'streams': result.streams, **{kind: statistics.mean(seconds) for kind, seconds in kinds.items()}}
+        rig.answers.check(name, result.answers, exact=False)
+        return {'variant': name, **times(result), **watch.used, 'page_cache': watch.page_cache}

@@ -12,7 +12,8 @@ first.  All connections are open, and all plans have been looked at, before the 
     run_streams(...)                 -> Result
     label(kind, size)                'F-01', as in the paper
     Answers().check(...)             the same query gives the same rows under every variant, or the run ends
-    alike(row), rounded(row)         what of a row does not depend on the order in which it was computed
+    alike(row)                       what of a row does not depend on the order in which it was computed
+    rounded(row)                     nor on the system, to nine digits
 """
 import contextlib
 import itertools
@@ -393,7 +394,7 @@ class Answers:
         self.first = {}
 
     def check(self, who, answers, exact=True):
-        """exact=False: of another system, whose numbers are floats or texts where others are exact; compared with what is known already, to nine digits."""
+        """exact=False: of another system, whose numbers may be floats where others are exact; they are compared if an exact answer is there."""
         for sql, rows in answers:
             if not exact:
                 if sql in self.first and Counter(map(rounded, rows)) != Counter(map(rounded, self.first[sql][1].elements())):

@@ -14,7 +14,7 @@
  *		inputs.c		the scans that the node reads, one or an Append's
  *		input.h			batches, conditions, keys and arguments
  *
- * Calls go downwards only, but for cscan_aggregate_memory() of node.c, which says how much all of them may have.
+ * Calls go downwards only.
  *
  * The node stands for an Agg above a scan, or above an Append of scans, or for its
  * half below a Gather.  Its custom_scan_tlist has the keys and then the Aggrefs, with
@@ -145,7 +145,9 @@ typedef struct CScanAggregateState
 	bool		shows;			/* states begin with the number, for each key, of
 								 * what the group shows */
 	uint32		next_group;		/* to be handed out */
-	Size		limit;			/* bytes */
+	Size		limit;			/* bytes of memory */
+	Size		memory;			/* that groups and their distinct values take, as
+								 * counted last */
 	CScanSpill *spill;			/* NULL: nothing has been spilled yet */
 	CScanBorders *borders;		/* NULL: no group is complete before the end */
 	bool		begun;
@@ -158,19 +160,13 @@ typedef struct CScanAggregateState
 	uint64		by_row;			/* arguments computed although vectorized */
 	uint64		ngroups;
 	uint64		early;			/* groups that went out before all rows were read */
-	Size		peak;			/* bytes */
+	Size		peak;			/* the most memory */
 	uint64		spilled;		/* rows */
 	uint64		partitions;
 } CScanAggregateState;
 
 /* node.c */
 extern const CustomScanMethods cscan_aggregate_methods;
-
-/* The bytes that groups and their distinct values take now. */
-extern Size cscan_aggregate_memory(const CScanAggregateState *node);
-
-/* Take rows into account, of which the input has selected some. */
-extern void cscan_aggregate_advance(CScanAggregateState *node);
 
 /* explain.c */
 extern void cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es);
@@ -216,6 +212,9 @@ extern void cscan_spill_rows(CScanAggregateState *node, const CScanSelection *ro
 
 /* Begin with the next part of what has been spilled.  False if nothing is left. */
 extern bool cscan_spill_next(CScanAggregateState *node);
+
+/* Let the input have the next rows of the part selected.  False at its end. */
+extern bool cscan_spill_read(CScanAggregateState *node);
 extern void cscan_spill_end(CScanAggregateState *node);
 
 /* inputs.c */
@@ -251,7 +250,7 @@ extern CScanPairs *cscan_pairs_create(CScanAggregateState *node, const CScanAggr
 /* Forget all values. */
 extern void cscan_pairs_clear(CScanAggregateState *node, CScanPairs *pairs);
 
-/* The bytes that they take now. */
+/* The bytes that they take; changes are in the node's memory, too. */
 extern Size cscan_pairs_memory(const CScanPairs *pairs);
 
 /* Take rows of a batch into account, and their groups; without keys there is one group. */

@@ -53,15 +53,64 @@ create_state(CustomScan *plan)
 	return (Node *) node;
 }
 
+/* ------------------------------------------------------------------
+ * Memory
+ * ------------------------------------------------------------------ */
+
+/* The memory of the keys' strings. */
+static Size
+strings_memory(const CScanAggregateState *node)
+{
+	Size		bytes = 0;
+
+	for (int k = 0; k < node->nkeys; k++)
+		bytes += cscan_numbering_size(&node->numbering[k]);
+	return bytes;
+}
+
+/* The other memory, with so many more groups. */
+static Size
+memory_without_strings(const CScanAggregateState *node, uint32 more)
+{
+	Size		bytes = cscan_group_table_next_size(&node->groups, more) + MemoryContextMemAllocated(node->values_context, true);
+
+	for (int i = 0; i < node->naggregates; i++)
+	{
+		if (node->aggregates[i].pairs)
+			bytes += cscan_pairs_memory(node->aggregates[i].pairs);
+	}
+	return bytes;
+}
+
+/* Is there memory for so many more groups? */
+static bool
+has_memory_for(const CScanAggregateState *node, uint32 more)
+{
+	return memory_without_strings(node, more) + strings_memory(node) <= node->limit;
+}
+
+static void
+count_memory(CScanAggregateState *node)
+{
+	node->memory = memory_without_strings(node, 0) + strings_memory(node);
+	node->peak = Max(node->peak, node->memory);
+}
+
+/* ------------------------------------------------------------------
+ * Begin
+ * ------------------------------------------------------------------ */
+
 /* Without a GROUP BY there is one group from the beginning. */
 static void
 begin_groups(CScanAggregateState *node)
 {
 	node->next_group = 0;
-	if (node->grouped)
-		return;
-	cscan_group_table_add(&node->groups);
-	cscan_aggregates_begin_groups(node, 0, 1);
+	if (!node->grouped)
+	{
+		cscan_group_table_add(&node->groups);
+		cscan_aggregates_begin_groups(node, 0, 1);
+	}
+	count_memory(node);
 }
 
 static void
@@ -110,44 +159,6 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 /* ------------------------------------------------------------------
  * Rows
  * ------------------------------------------------------------------ */
-
-/* The memory of the keys' strings. */
-static Size
-strings_memory(const CScanAggregateState *node)
-{
-	Size		bytes = 0;
-
-	for (int k = 0; k < node->nkeys; k++)
-		bytes += cscan_numbering_size(&node->numbering[k]);
-	return bytes;
-}
-
-/* The other memory, with so many more groups. */
-static Size
-memory_without_strings(const CScanAggregateState *node, uint32 more)
-{
-	Size		bytes = cscan_group_table_next_size(&node->groups, more) + MemoryContextMemAllocated(node->values_context, true);
-
-	for (int i = 0; i < node->naggregates; i++)
-	{
-		if (node->aggregates[i].pairs)
-			bytes += cscan_pairs_memory(node->aggregates[i].pairs);
-	}
-	return bytes;
-}
-
-Size
-cscan_aggregate_memory(const CScanAggregateState *node)
-{
-	return memory_without_strings(node, 0) + strings_memory(node);
-}
-
-/* Is there memory for so many more groups? */
-static bool
-has_memory_for(const CScanAggregateState *node, uint32 more)
-{
-	return memory_without_strings(node, more) + strings_memory(node) <= node->limit;
-}
 
 /* Let new groups show what the first row of each has. */
 static void
@@ -225,8 +236,9 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 		cscan_spill_rows(node, &missing, hashes);
 }
 
-void
-cscan_aggregate_advance(CScanAggregateState *node)
+/* Take rows into account, of which the input has selected some. */
+static void
+advance(CScanAggregateState *node)
 {
 	uint32		group_of[CSCAN_BATCH];
 
@@ -239,8 +251,9 @@ cscan_aggregate_advance(CScanAggregateState *node)
 		cscan_group_table_add(&node->groups);
 		cscan_aggregates_begin_groups(node, 0, 1);
 	}
+	count_memory(node);
 	cscan_aggregates_advance(node, node->nkeys > 0 ? group_of : NULL);
-	node->peak = Max(node->peak, cscan_aggregate_memory(node));
+	count_memory(node);
 }
 
 /* ------------------------------------------------------------------
@@ -291,7 +304,7 @@ read_rows(CScanAggregateState *node)
 	node->begun = true;
 	while (cscan_inputs_next(node))
 	{
-		cscan_aggregate_advance(node);
+		advance(node);
 		if (node->borders && cscan_borders_reached(node, has_memory_for(node, CSCAN_BATCH)))
 			return;
 	}
@@ -337,6 +350,8 @@ next_group(CScanAggregateState *node)
 			node->finished = true;
 			return slot;
 		}
+		while (cscan_spill_read(node))
+			advance(node);
 		cscan_aggregates_finish(node);
 	}
 	group = cscan_group(&node->groups, node->next_group);

@@ -27,7 +27,7 @@
 #include "aggregate/aggregate.h"
 #include "aggregate/tapes.h"
 
-/* Reading ends for now when so many bytes of values are there; the last value may be longer. */
+/* Pairs are read from a tape until their values have so many bytes; the last value may have more. */
 #define MAX_READ	((Size) 64 * 1024 * 1024)
 
 /* What comes before a value's bytes on a tape */
@@ -43,6 +43,7 @@ struct CScanPairs
 	CScanGroupTable set;		/* of pairs; without keys of GROUP BY of values */
 	CScanNumbering numbering;	/* of strings */
 	int64	   *group_of;		/* each row's, for a batch */
+	Size		memory;			/* of both, in bytes, as the node has it */
 
 	CScanTapes	tapes;			/* of pairs that are not in the set */
 };
@@ -63,12 +64,30 @@ cscan_pairs_create(CScanAggregateState *node, const CScanAggregate *aggregate)
 	return pairs;
 }
 
+Size
+cscan_pairs_memory(const CScanPairs *pairs)
+{
+	return pairs->memory;
+}
+
+/* The set has changed: tell the node of its memory. */
+static void
+count_memory(CScanAggregateState *node, CScanPairs *pairs)
+{
+	Size		memory = cscan_group_table_size(&pairs->set) + cscan_numbering_size(&pairs->numbering);
+
+	node->memory += memory - pairs->memory;
+	node->peak = Max(node->peak, node->memory);
+	pairs->memory = memory;
+}
+
 static void
 clear_set(CScanAggregateState *node, CScanPairs *pairs)
 {
 	cscan_group_table_clear(&pairs->set);
 	cscan_numbering_clear(&pairs->numbering);
 	cscan_inputs_forget_strings(node);
+	count_memory(node, pairs);
 }
 
 void
@@ -76,12 +95,6 @@ cscan_pairs_clear(CScanAggregateState *node, CScanPairs *pairs)
 {
 	clear_set(node, pairs);
 	cscan_tapes_end(&pairs->tapes);
-}
-
-Size
-cscan_pairs_memory(const CScanPairs *pairs)
-{
-	return cscan_group_table_size(&pairs->set) + cscan_numbering_size(&pairs->numbering);
 }
 
 /* ------------------------------------------------------------------
@@ -101,8 +114,7 @@ kind_of(const CScanAggregateState *node, const CScanPairs *pairs)
 static bool
 has_memory_for(const CScanAggregateState *node, const CScanPairs *pairs, uint32 more, Size *limit)
 {
-	Size		other = cscan_aggregate_memory(node) - cscan_pairs_memory(pairs) +
-		cscan_group_table_next_size(&pairs->set, more);
+	Size		other = node->memory - pairs->memory + cscan_group_table_next_size(&pairs->set, more);
 
 	*limit = node->limit - Min(other, node->limit);
 	return pairs->set.ngroups == 0 || other + cscan_numbering_size(&pairs->numbering) <= node->limit;
@@ -118,7 +130,7 @@ count_new(CScanAggregateState *node, CScanPairs *pairs, uint32 before)
 
 		((CScanCount *) (cscan_group_states(&node->groups, group) + pairs->aggregate->offset))->n++;
 	}
-	node->peak = Max(node->peak, cscan_aggregate_memory(node));
+	count_memory(node, pairs);
 }
 
 /* Find pairs of a batch's rows; those that are new are counted, or are missing. */

@@ -30,7 +30,8 @@ struct CScanSpill
 	TupleTableSlot **readers;
 	CScanRooms *rooms;		/* for a batch that is read */
 	MemoryContext rows;			/* of its rows */
-	uint32		next_input;		/* of the tape's next row, if has_next */
+	LogicalTape *tape;			/* that is being read */
+	uint32		next_input;		/* of its next row, if has_next */
 	bool		has_next;
 };
 
@@ -136,10 +137,10 @@ cscan_spill_rows(CScanAggregateState *node, const CScanSelection *rows, const ui
 
 /* Find out whose row the next one is; false at the end of the tape. */
 static bool
-look_ahead(CScanSpill *spill, LogicalTape *tape)
+look_ahead(CScanSpill *spill)
 {
 	if (!spill->has_next)
-		spill->has_next = cscan_tapes_read(&spill->tapes, tape, &spill->next_input, sizeof(spill->next_input), true);
+		spill->has_next = cscan_tapes_read(&spill->tapes, spill->tape, &spill->next_input, sizeof(spill->next_input), true);
 	return spill->has_next;
 }
 
@@ -152,19 +153,19 @@ whole_size(const CScanBatchColumn *column, uint32 row)
 
 /* Read a row, if it is the current input's; "bytes" grows by its large values. */
 static bool
-read_row(CScanAggregateState *node, LogicalTape *tape, CScanBatch *batch, uint32 row, Size *bytes)
+read_row(CScanAggregateState *node, CScanBatch *batch, uint32 row, Size *bytes)
 {
 	CScanSpill *spill = node->spill;
 	TupleTableSlot *reader = spill->readers[node->current];
 	uint32		length;
 	MinimalTuple tuple;
 
-	if (!look_ahead(spill, tape) || spill->next_input != (uint32) node->current)
+	if (!look_ahead(spill) || spill->next_input != (uint32) node->current)
 		return false;
 	spill->has_next = false;
-	(void) cscan_tapes_read(&spill->tapes, tape, &length, sizeof(length), false);
+	(void) cscan_tapes_read(&spill->tapes, spill->tape, &length, sizeof(length), false);
 	tuple = MemoryContextAlloc(spill->rows, length);
-	(void) cscan_tapes_read(&spill->tapes, tape, (char *) tuple + sizeof(length), length - sizeof(length), false);
+	(void) cscan_tapes_read(&spill->tapes, spill->tape, (char *) tuple + sizeof(length), length - sizeof(length), false);
 	tuple->t_len = length;
 	ExecStoreMinimalTuple(tuple, reader, false);
 	slot_getallattrs(reader);
@@ -182,7 +183,7 @@ read_row(CScanAggregateState *node, LogicalTape *tape, CScanBatch *batch, uint32
  * their values are large: all of them may become keys.
  */
 static uint32
-read_batch(CScanAggregateState *node, LogicalTape *tape)
+read_batch(CScanAggregateState *node)
 {
 	CScanSpill *spill = node->spill;
 	CScanRoom	room = {spill->rooms, 0, 0};
@@ -199,7 +200,7 @@ read_batch(CScanAggregateState *node, LogicalTape *tape)
 	}
 	ExecClearTuple(spill->readers[node->current]);
 	MemoryContextReset(spill->rows);
-	while (n < CSCAN_BATCH && bytes < node->limit / 2 && read_row(node, tape, batch, n, &bytes))
+	while (n < CSCAN_BATCH && bytes < node->limit / 2 && read_row(node, batch, n, &bytes))
 		n++;
 	return n;
 }
@@ -208,20 +209,29 @@ bool
 cscan_spill_next(CScanAggregateState *node)
 {
 	CScanSpill *spill = node->spill;
-	LogicalTape *tape = spill ? cscan_tapes_next(&spill->tapes) : NULL;
 
-	if (tape == NULL)
+	if (spill == NULL)
 		return false;
+	spill->tape = cscan_tapes_next(&spill->tapes);
 	spill->has_next = false;
-	while (look_ahead(spill, tape))
-	{
-		uint32		n = read_batch(node, tape);
+	return spill->tape != NULL;
+}
 
-		CHECK_FOR_INTERRUPTS();
-		cscan_input_keep(node->input, n);
-		cscan_aggregate_advance(node);
+bool
+cscan_spill_read(CScanAggregateState *node)
+{
+	CScanSpill *spill = node->spill;
+	uint32		n;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!look_ahead(spill))
+	{
+		LogicalTapeClose(spill->tape);
+		spill->tape = NULL;
+		return false;
 	}
-	LogicalTapeClose(tape);
+	n = read_batch(node);
+	cscan_input_keep(node->input, n);
 	return true;
 }
 

@@ -426,8 +426,8 @@ compile_list(CScanInput *input, ScalarArrayOpExpr *op, CScanPredicate *p)
  * ------------------------------------------------------------------ */
 
 /*
- * What raises no error, though it is not marked leakproof: textlike fails of a
- * trailing escape and of nondeterministic collations only, and a comparison of
+ * Does it raise no error, though it is not marked leakproof?  LIKE does only with an
+ * escape at the pattern's end, or a nondeterministic collation, and a comparison of
  * numerics never does.
  */
 static bool

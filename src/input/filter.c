@@ -222,7 +222,10 @@ next_row(PlanState *ps)
 	}
 }
 
-/* The first row is wanted: the filter is made, and the node takes its rows from next_row from now on, or does without. */
+/*
+ * The first row is wanted.  Make the filter, and take rows from next_row from now on,
+ * or do without.
+ */
 static TupleTableSlot *
 first_row(PlanState *ps)
 {
