@@ -63,7 +63,10 @@ find_listed(HeapScanDesc heap, const CScanPages *pages, const CScanPage *page)
 	return n;
 }
 
-/* Find all visible tuples of a page. */
+/*
+ * Find all visible tuples of a page.  On one that is all-visible these are all, as for
+ * a sequential scan (heap_prepare_pagescan in heapam.c).
+ */
 static int
 find_all(HeapScanDesc heap)
 {
@@ -71,6 +74,7 @@ find_all(HeapScanDesc heap)
 	Snapshot	snapshot = heap->rs_base.rs_snapshot;
 	Page		page = BufferGetPage(heap->rs_cbuf);
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
+	bool		all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
 	int			n = 0;
 
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
@@ -85,7 +89,7 @@ find_all(HeapScanDesc heap)
 		tuple.t_len = ItemIdGetLength(lp);
 		tuple.t_tableOid = RelationGetRelid(rel);
 		ItemPointerSet(&tuple.t_self, heap->rs_cblock, offset);
-		visible = HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf);
+		visible = all_visible || HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf);
 		if (visible)
 		{
 			heap->rs_vistuples[n++] = offset;

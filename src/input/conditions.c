@@ -615,6 +615,15 @@ cscan_condition_compile(CScanInput *input, CScanClause *clause)
 	clause->may_fail |= clause->computes_value;
 }
 
+bool
+cscan_condition_asks_ahead(const CScanInput *input, const CScanClause *clause)
+{
+	if (!clause->vectorized || clause->may_fail_by_row)
+		return false;
+	/* Pages have no dictionaries. */
+	return !clause->asks || input->scan->kind == CSCAN_COLUMNS;
+}
+
 /* ------------------------------------------------------------------
  * Questions
  * ------------------------------------------------------------------ */

@@ -11,6 +11,8 @@
  * (input.c), are asked of a whole batch as far as they have vectors.  Rows that meet
  * them are then made, and only they are asked the others.
  *
+ * If a bitmap's pages are lossy, its index conditions come first, in the same way.
+ *
  * Invariant: whoever stops early does not see what comes of later rows.  So a
  * condition is asked of a whole batch only if it cannot raise an error for any row.
  * The value that it compares with may: it is computed once, after some row has met
@@ -52,16 +54,6 @@ static int	own_rooms = 0;
  * Beginning
  * ------------------------------------------------------------------ */
 
-/* Is this condition asked of batches, if all before it are? */
-static bool
-is_for_batches(const CScanState *node, const CScanClause *clause)
-{
-	if (!clause->vectorized || clause->may_fail_by_row)
-		return false;
-	/* Pages have no dictionaries. */
-	return !clause->asks || node->kind == CSCAN_COLUMNS;
-}
-
 /* Make the filter in the current context; NULL if no condition has vectors. */
 static CScanFilter *
 create(CScanState *node, CScanRooms *rooms)
@@ -71,9 +63,9 @@ create(CScanState *node, CScanRooms *rooms)
 	filter->common.rooms = rooms;
 	filter->input = cscan_input_create(node, &filter->common, NIL, NIL, NIL, NIL);
 	while (filter->nclauses < filter->input->nclauses &&
-		   is_for_batches(node, filter->input->clauses[filter->nclauses]))
+		   cscan_condition_asks_ahead(filter->input, filter->input->clauses[filter->nclauses]))
 		filter->computes |= filter->input->clauses[filter->nclauses++]->computes_value;
-	return filter->nclauses > 0 ? filter : NULL;
+	return filter->nclauses > 0 || filter->input->nindex_clauses > 0 ? filter : NULL;
 }
 
 static void
@@ -148,7 +140,7 @@ ask_conditions(CScanFilter *filter)
 	uint32		n;
 
 	/* No value is computed for a row that a bitmap does not mean. */
-	filter->rechecked = input->scan->recheck_page && filter->computes;
+	filter->rechecked = input->scan->recheck_page && (filter->computes || input->nindex_clauses > 0);
 	if (filter->rechecked)
 		cscan_input_recheck(input);
 	n = input->selection.n;
@@ -254,7 +246,8 @@ may_filter(const CScanState *node)
 {
 	const PlanState *ps = &node->css.ss.ps;
 
-	return cscan_vectors_enabled && ps->plan->qual != NIL && ps->state->es_epq_active == NULL && !node->scroll;
+	return cscan_vectors_enabled && (ps->plan->qual != NIL || node->kind == CSCAN_BITMAP) &&
+		ps->state->es_epq_active == NULL && !node->scroll;
 }
 
 static void
@@ -286,7 +279,11 @@ find_conditions(CScanState *node)
 
 	if (filter == NULL)
 		filter = create(node, cscan_rooms_create(CurrentMemoryContext));
-	for (int i = 0; filter && i < filter->nclauses; i++)
+	if (filter == NULL)
+		return NIL;
+	for (int i = 0; i < filter->input->nindex_clauses; i++)
+		conditions = lappend(conditions, filter->input->index_clauses[i]->row.expr);
+	for (int i = 0; i < filter->nclauses; i++)
 		conditions = lappend(conditions, filter->input->clauses[i]->row.expr);
 	return conditions;
 }

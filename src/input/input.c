@@ -122,6 +122,28 @@ make_clauses(CScanInput *input, List *quals)
 	input->clauses[input->nclauses++] = make_clause(input, NULL);
 }
 
+/*
+ * The index conditions of a bitmap.  They are on vectors if all are that, without
+ * subplans, which are there once.
+ */
+static void
+make_index_clauses(CScanInput *input, List *conditions)
+{
+	ListCell   *lc;
+	int			n = 0;
+
+	if (contain_subplans((Node *) conditions) || contain_volatile_functions((Node *) conditions))
+		return;
+	input->index_clauses = palloc((list_length(conditions) + 1) * sizeof(CScanClause *));
+	foreach(lc, conditions)
+	{
+		input->index_clauses[n] = make_clause(input, lfirst(lc));
+		if (!cscan_condition_asks_ahead(input, input->index_clauses[n++]))
+			return;
+	}
+	input->nindex_clauses = n;
+}
+
 bool
 cscan_key_kind(Node *key, CScanKeyKind *kind)
 {
@@ -177,6 +199,7 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	CustomScan *plan = (CustomScan *) scan->css.ss.ps.plan;
 	List	   *all_keys = list_concat_copy(keys, distinct);
 	List	   *exprs = list_concat(list_concat_copy(all_keys, arguments), filters);
+	List	   *index_conditions = scan->kind == CSCAN_BITMAP ? plan->custom_exprs : NIL;
 	ListCell   *lc;
 	int			i = 0;
 
@@ -185,14 +208,14 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	input->room.rooms = common->rooms;
 	input->ps = &scan->css.ss.ps;
 	input->econtext = input->ps->ps_ExprContext;
-	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid,
-															  list_concat_copy(exprs, plan->scan.plan.qual)),
-									  &input->room);
+	exprs = list_concat(list_concat(exprs, plan->scan.plan.qual), index_conditions);
+	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid, exprs), &input->room);
 	input->batch->selection = &input->selection;
 	input->program.load = cscan_number_load;
 	input->program.arg = input;
 	input->program.memory = cscan_memory_of(CurrentMemoryContext);
 	input->program.batch_memory = (CScanMemory) {take, input};
+	make_index_clauses(input, index_conditions);
 	make_clauses(input, plan->scan.plan.qual);
 	input->nkeys = list_length(keys);
 	input->ndistinct = list_length(distinct);
@@ -220,6 +243,8 @@ cscan_input_begin(CScanInput *input)
 {
 	ListCell   *lc;
 
+	for (int i = 0; i < input->nindex_clauses; i++)
+		input->index_clauses[i]->fixed_known = false;
 	for (int i = 0; i < input->nclauses; i++)
 		input->clauses[i]->fixed_known = false;
 	for (int i = 0; i < input->nfilters; i++)
@@ -270,15 +295,19 @@ void
 cscan_input_recheck(CScanInput *input)
 {
 	CScanSelection *selection = &input->selection;
+	uint32		before = selection->n;
 	uint32		n = 0;
 
-	for (uint32 i = 0; i < selection->n; i++)
+	for (int i = 0; i < input->nindex_clauses && selection->n > 0; i++)
+		cscan_input_meet(input, input->index_clauses[i]);
+	for (uint32 i = 0; i < selection->n && input->nindex_clauses == 0; i++)
 	{
 		if (cscan_bitmap_recheck(input->scan, cscan_batch_row(input->batch, selection->rows[i], NULL, 0)))
 			selection->rows[n++] = selection->rows[i];
 	}
-	InstrCountFiltered2(input->ps, selection->n - n);
-	selection->n = n;
+	if (input->nindex_clauses == 0)
+		selection->n = n;
+	InstrCountFiltered2(input->ps, before - selection->n);
 }
 
 bool

@@ -152,6 +152,9 @@ typedef struct CScanInput
 	CScanProgram program;
 	CScanClause **clauses;		/* in the order in which they are asked */
 	int			nclauses;
+	CScanClause **index_clauses;	/* a bitmap's index conditions, if all of them
+									 * have vectors; see cscan_input_recheck() */
+	int			nindex_clauses;
 	List	   *questions;		/* CScanQuestion */
 	bool		computes;		/* an expression has been vectorized that does more
 								 * than to name a column */
@@ -212,6 +215,9 @@ extern bool cscan_number_load(void *arg, int column, const CScanSelection *selec
 
 /* Vectorize a condition as far as possible. */
 extern void cscan_condition_compile(CScanInput *input, CScanClause *clause);
+
+/* May a condition be asked of all rows of a batch, although somebody may stop before them? */
+extern bool cscan_condition_asks_ahead(const CScanInput *input, const CScanClause *clause);
 
 /* Find the values with which a condition compares in this pass. */
 extern void cscan_condition_fix(CScanInput *input, CScanClause *clause);
