@@ -75,15 +75,23 @@ cscan_page_columns_create(TupleDesc desc, const int *attributes, int ncolumns, C
 void
 cscan_page_columns_begin(CScanPageColumns *p, HeapScanDesc heap, uint32 first, uint32 end)
 {
-	Page		page = BufferGetPage(heap->rs_cbuf);
-
+	p->heap = heap;
+	p->first = first;
 	p->nrows = end - first;
 	p->got = 0;
+}
+
+/* Find the page's rows. */
+static void
+find_rows(CScanPageColumns *p)
+{
+	Page		page = BufferGetPage(p->heap->rs_cbuf);
+
 	for (uint32 i = 0; i < p->nrows; i++)
 	{
 		CScanPageRow *row = &p->rows[i];
 
-		row->tuple = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, heap->rs_vistuples[first + i]));
+		row->tuple = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, p->heap->rs_vistuples[p->first + i]));
 		row->offset = 0;
 		row->passed = 0;
 		row->natts = HeapTupleHeaderGetNatts(row->tuple);
@@ -161,6 +169,9 @@ get_column(CScanPageColumns *p, int column, const CScanSelection *selection)
 void
 cscan_page_columns_get(CScanPageColumns *p, int column, const CScanSelection *selection)
 {
+	/* Whoever only counts rows looks at none. */
+	if (p->got == 0)
+		find_rows(p);
 	while (p->got <= column)
 		get_column(p, p->got++, selection);
 }

@@ -13,6 +13,7 @@
 
 #include "compat.h"
 
+#include "access/heapam.h"
 #include "access/htup_details.h"
 
 #include "exec/room.h"
@@ -45,8 +46,10 @@ typedef struct CScanPageColumns
 	Datum	  **values;			/* of each column, the rows' */
 	bool	  **isnull;
 	bool	   *any_null;
-	int			got;			/* columns before this one are there */
+	HeapScanDesc heap;
+	uint32		first;			/* among the page's visible tuples */
 	uint32		nrows;
+	int			got;			/* columns before this one are there; 0: nor are rows[] */
 	CScanPageRow *rows;			/* MaxHeapTuplesPerPage */
 } CScanPageColumns;
 
