@@ -178,7 +178,8 @@ cscan_page_cache_advise(RelFileLocator locator, BlockNumber first, int nblocks)
  *
  * All pages between are asked for with them: a call costs more than the answers
  * for a hundred pages.  16 MB take a quarter of a millisecond, and ten times
- * as long with a call for each block.
+ * as long with a call for each block.  Blocks behind the file's end are not there,
+ * and nobody is asked.
  */
 static uint32
 ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *there)
@@ -197,10 +198,16 @@ ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *
 		uint64		segment_end = first - first % RELSEG_SIZE + RELSEG_SIZE;
 		uint64		part_end = n > 0 ? first + n : Min(end, segment_end);
 		off_t		before = offset % page_size;
-		size_t		length = before + (size_t) n * BLCKSZ;
+		bool		opened = n > 0;
+		size_t		length;
 		char	   *map = MAP_FAILED;
 		size_t		known = 0;		/* pages[] has answers from here ... */
 		size_t		known_end = 0;	/* ... to here (bytes in the map) */
+		struct stat st;
+
+		if (opened && fstat(fd, &st) == 0)
+			n = Min(n, Max(st.st_size - offset, 0) / BLCKSZ);
+		length = before + (size_t) n * BLCKSZ;
 
 		/* A map begins at a page of the machine, perhaps before the block. */
 		if (n > 0)
@@ -208,11 +215,12 @@ ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *
 		for (size_t place = before; first < part_end; first += step, place += (size_t) step * BLCKSZ)
 		{
 			size_t		from = place / page_size * page_size;
+			bool		behind = opened && place + BLCKSZ > length;
 			bool		found = false;
 
-			if (place + BLCKSZ > known_end)
+			if (!behind && place + BLCKSZ > known_end)
 			{
-				size_t		size = Min(sizeof(pages) * page_size, length - from);
+				size_t		size = opened ? Min(sizeof(pages) * page_size, length - from) : sizeof(pages) * page_size;
 
 				if (map == MAP_FAILED || mincore(map + from, size, pages) != 0)
 				{
@@ -222,7 +230,7 @@ ask_kernel(RelFileLocator locator, uint64 first, uint64 end, uint32 step, bool *
 				known = from;
 				known_end = from + size;
 			}
-			for (; from < place + BLCKSZ; from += page_size)
+			for (; !behind && from < place + BLCKSZ; from += page_size)
 				found |= pages[(from - known) / page_size] & 1;
 			nthere += found;
 			if (there != NULL)
