@@ -140,17 +140,26 @@ tap_logs() {
     done
 }
 
-# prove_file SUITE FILE [prove's options]: one file of tests that use PostgreSQL::Test, which from 17 on copies a new cluster.
+# prove_file SUITE FILE [prove's options]: one file of tests that use PostgreSQL::Test, which from 17 on copies a new cluster. For
+# older ones an initdb does the same that comes first in PATH.
 prove_file() {
-    local suite=$1 file=$2 dir=$TMP/tap template=$TMP/template
+    local suite=$1 file=$2 dir=$TMP/tap template=$TMP/template path=$PATH
     shift 2
     if [[ ! -d $template ]]; then
         timeout -k 10 "$LIMIT" "$BINDIR/initdb" -D "$template" -A trust -N --lc-messages=C >"$TMP/initdb.log" 2>&1 ||
             show initdb "$TMP/initdb.log"
+        mkdir "$TMP/copy"
+        {
+            echo '#!/bin/sh'
+            echo "if [ \$# = 5 ] && [ \"\$1 \$3 \$4 \$5\" = '-D -A trust -N' ]; then exec cp -RPp '$template' \"\$2\"; fi"
+            echo "exec '$BINDIR/initdb' \"\$@\""
+        } >"$TMP/copy/initdb"
+        chmod +x "$TMP/copy/initdb"
     fi
+    [[ $MAJOR -ge 17 ]] || path=$TMP/copy:$PATH
     rm -rf "$dir"
     mkdir -p "$dir/tmp_check/log"
-    proven "$suite" "$file" env -u PGHOST -u PGUSER -u PGDATABASE \
+    proven "$suite" "$file" env -u PGHOST -u PGUSER -u PGDATABASE PATH="$path" \
         INITDB_TEMPLATE="$template" TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" TESTLOGDIR="$dir/tmp_check/log" \
         PG_REGRESS="$PGXSDIR/src/test/regress/pg_regress" top_builddir="$PGXSDIR" "${TAP_ENV[@]}" \
         prove -v -I "$PGXSDIR/src/test/perl" "$@"

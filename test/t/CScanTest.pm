@@ -130,11 +130,17 @@ my %kept;
 
 END { local $?; %kept = (); }
 
+sub may_keep
+{
+	my ($db) = @_;
+	return (!$db || $db eq 'postgres') && !$ENV{PGOPTIONS} && !$ENV{PGUSER};
+}
+
 # Output (undef: it failed) and what came on standard error.
 sub run_sql
 {
 	my ($node, $sql, $db) = @_;
-	my $keep = (!$db || $db eq 'postgres') && !$ENV{PGOPTIONS} && !$ENV{PGUSER};
+	my $keep = may_keep($db);
 	my $psql = $keep ? delete $kept{ $node->name } : undef;
 
 	undef $psql unless $psql && kill(0, $psql->pid);
@@ -183,14 +189,16 @@ sub poll
 	return 0;
 }
 
-# The same, for so many seconds; undef, or else the last answer.  One psql asks all the time, as each costs more than what it asks; another
-# one comes if there was no server, or if the statement failed.
+# The same, for so many seconds; undef, or else the last answer.  One psql asks all the time, the kept one if there is one; another one
+# comes if there was no server, or if the statement failed.
 sub last_answer
 {
 	my ($node, $sql, $expected, $seconds, $db) = @_;
 	my $until = time + $seconds;
-	my $psql;
+	my $keep = may_keep($db);
+	my $psql = $keep ? delete $kept{ $node->name } : undef;
 
+	undef $psql unless $psql && kill(0, $psql->pid);
 	for (;;)
 	{
 		my $got;
@@ -200,7 +208,14 @@ sub last_answer
 		$got = '' unless defined $got;
 		if ($got eq $expected || time > $until)
 		{
-			$psql->quit if $psql;
+			if ($psql && $keep)
+			{
+				$kept{ $node->name } = $psql;
+			}
+			elsif ($psql)
+			{
+				$psql->quit;
+			}
 			return $got eq $expected ? undef : $got;
 		}
 		usleep(20_000);
@@ -218,9 +233,11 @@ sub vacuum_all
 	die "$name cannot be vacuumed:\n$said\n";
 }
 
+# Can one connect?  A backend that is there may not have heard yet that another one has crashed.
 sub server_is_up
 {
 	my ($node) = @_;
+	fresh($node);
 	return poll($node, 'SELECT 1', '1');
 }
 
@@ -408,8 +425,9 @@ sub CScanTest::session
 		'-v', 'ON_ERROR_STOP=' . ($how{stop} || 0), '-f', '-');
 
 	local $ENV{PGOPTIONS} = $how{options} if $how{options};
+	$self->{timer} = IPC::Run::timer($CScanTest::limit);
 	$self->{run} = IPC::Run::start(\@command, '<', \$self->{in}, '>', \$self->{out},
-		'2>', \$self->{err});
+		'2>', \$self->{err}, $self->{timer});
 	$self->query("SET cscan.policy = $how{policy}") if $how{policy};
 	($self->{pid}) = $self->query('SELECT pg_backend_pid()') =~ /^\s*(\d+)$/m;
 	die "$self->{name} could not connect: $self->{err}\n" unless $self->{pid};
@@ -442,6 +460,18 @@ sub done
 	return 0;
 }
 
+# Waits until psql says something or ends, so many seconds at most.
+sub listen
+{
+	my ($self, $seconds) = @_;
+
+	return unless $self->{run}->pumpable;
+	$self->{timer}->start($seconds > 1 ? $seconds : 1);
+	eval { $self->{run}->pump; };
+	die $@ if $@ =~ /^the test file took/;
+	return;
+}
+
 # Waits for the statements that were sent: their output.  What came on standard
 # error is in err().
 sub result
@@ -456,7 +486,7 @@ sub result
 		die "$self->{name} took longer than "
 		  . ($seconds || $CScanTest::limit) . " seconds: $self->{sql}\n"
 		  if time > $until;
-		usleep(5_000);
+		$self->listen($until - time);
 	}
 	$self->{out} =~ s/^$mark\n//m;
 	$self->{err} =~ s/(psql:<stdin>:\d+: )?$mark\n//;
