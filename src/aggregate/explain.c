@@ -27,6 +27,24 @@ add(List *texts, const Expr *expr, List *context, const ExplainState *es)
 	return lappend(texts, text);
 }
 
+/* The same of a condition, or of those parts of it that have no vectors. */
+static List *
+add_condition(List *texts, const CScanClause *clause, List *context, const ExplainState *es)
+{
+	ListCell   *lc;
+
+	if (!clause->vectorized)
+		return add(texts, clause->row.expr, context, es);
+	foreach(lc, clause->questions)
+	{
+		const CScanQuestion *question = lfirst(lc);
+
+		if (question->by_row)
+			texts = add(texts, question->row.expr, context, es);
+	}
+	return texts;
+}
+
 static List *
 find_row_by_row(const CScanAggregateState *node, List *context, const ExplainState *es)
 {
@@ -36,10 +54,7 @@ find_row_by_row(const CScanAggregateState *node, List *context, const ExplainSta
 	if (input == NULL)
 		return NIL;
 	for (int i = 0; i < input->nclauses; i++)
-	{
-		if (!input->clauses[i]->vectorized)
-			texts = add(texts, input->clauses[i]->row.expr, context, es);
-	}
+		texts = add_condition(texts, input->clauses[i], context, es);
 	for (int k = 0; k < input->nkeys; k++)
 	{
 		if (!input->keys[k].vectorized && input->keys[k].column < 0)
@@ -61,8 +76,8 @@ find_row_by_row(const CScanAggregateState *node, List *context, const ExplainSta
 			texts = add(texts, (const Expr *) aggregate->aggref, context, es);
 		else if (aggregate->argument >= 0 && !input->arguments[aggregate->argument].vectorized)
 			texts = add(texts, input->arguments[aggregate->argument].row.expr, context, es);
-		if (aggregate->filter >= 0 && !input->filters[aggregate->filter]->vectorized)
-			texts = add(texts, input->filters[aggregate->filter]->row.expr, context, es);
+		if (aggregate->filter >= 0)
+			texts = add_condition(texts, input->filters[aggregate->filter], context, es);
 	}
 	return texts;
 }

@@ -511,7 +511,9 @@ make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate
 		question->row.columns[0] : -1;
 	clause->asks = true;
 	clause->may_fail |= may_fail((Node *) expr, input);
-	clause->vectorized |= question->column >= 0 && input->scan->kind == CSCAN_COLUMNS;
+	question->by_row = question->column < 0 || input->scan->kind != CSCAN_COLUMNS;
+	clause->vectorized |= !question->by_row;
+	clause->questions = lappend(clause->questions, question);
 	p->kind = CSCAN_ASK;
 	p->question = list_length(input->questions);
 	input->questions = lappend(input->questions, question);
