@@ -11,6 +11,7 @@ use CScanTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $rows = 20000;
 my $right = "$rows|" . $rows * ($rows + 1) / 2;
@@ -41,17 +42,18 @@ my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET mi
 sub keep_place
 {
 	my ($n) = @_;
+	my $until = time + $CScanTest::limit;
+	my $s = session($node, name => "keeper $n");
 
-	for (1 .. 50)
+	$s->query($parallel);
+	while (time < $until)
 	{
-		my $s = session($node, name => "keeper $n");
-		$s->query($parallel);
 		$s->send(ambling_query('t', 20, 2, 0.05));
 		poll($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND @{[$s->pid]} IN (pid, leader_pid)");
 		return $s if sql($node, 'SELECT count(*) FROM cscan_scans WHERE pid = ' . $s->pid);
 		sql($node, 'SELECT pg_cancel_backend(' . $s->pid . ')');
 		$s->result;
-		$s->quit;
+		usleep(20_000);
 	}
 	die "there is no place for keeper $n\n";
 }
