@@ -39,7 +39,7 @@ add_condition(List *texts, const CScanClause *clause, List *context, const Expla
 	{
 		const CScanQuestion *question = lfirst(lc);
 
-		if (question->by_row)
+		if (question->no_dictionary)
 			texts = add(texts, question->row.expr, context, es);
 	}
 	return texts;

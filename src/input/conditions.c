@@ -509,10 +509,9 @@ make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate
 	pull_varattnos((Node *) expr, ((CustomScan *) input->ps->plan)->scan.scanrelid, &needed);
 	question->column = question->row.ncolumns == 1 && bms_membership(needed) == BMS_SINGLETON ?
 		question->row.columns[0] : -1;
-	clause->asks = true;
 	clause->may_fail |= may_fail((Node *) expr, input);
-	question->by_row = question->column < 0 || input->scan->kind != CSCAN_COLUMNS;
-	clause->vectorized |= !question->by_row;
+	question->no_dictionary = question->column < 0 || input->scan->kind != CSCAN_COLUMNS;
+	clause->vectorized |= !question->no_dictionary;
 	clause->questions = lappend(clause->questions, question);
 	p->kind = CSCAN_ASK;
 	p->question = list_length(input->questions);
@@ -534,7 +533,7 @@ compile_parts(CScanInput *input, CScanClause *clause, BoolExpr *expr, int depth,
 			make_question(input, clause, lfirst(lc), &p->parts[p->nparts]);
 		p->nparts++;
 	}
-	p->careful = input->computes || clause->asks;
+	p->careful = input->computes || clause->questions != NIL;
 	return true;
 }
 
@@ -604,7 +603,7 @@ is_short(Node *node)
 void
 cscan_condition_compile(CScanInput *input, CScanClause *clause)
 {
-	clause->vectorized = clause->asks = clause->may_fail = clause->computes_value = false;
+	clause->vectorized = clause->may_fail = clause->computes_value = false;
 	input->computes = false;
 	if (contain_volatile_functions((Node *) clause->row.expr))
 		clause->may_fail = true;
@@ -623,7 +622,7 @@ cscan_condition_asks_ahead(const CScanInput *input, const CScanClause *clause)
 	if (!clause->vectorized || clause->may_fail_by_row)
 		return false;
 	/* Pages have no dictionaries. */
-	return !clause->asks || input->scan->kind == CSCAN_COLUMNS;
+	return clause->questions == NIL || input->scan->kind == CSCAN_COLUMNS;
 }
 
 /* ------------------------------------------------------------------

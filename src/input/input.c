@@ -103,7 +103,7 @@ make_clauses(CScanInput *input, List *quals)
 			break;
 		clause = make_clause(input, lfirst(lc));
 		place = input->nclauses++;
-		if (clause->vectorized && !clause->asks && !clause->may_fail)
+		if (clause->vectorized && clause->questions == NIL && !clause->may_fail)
 		{
 			memmove(&input->clauses[end + 1], &input->clauses[end], (place - end) * sizeof(CScanClause *));
 			place = end++;
@@ -298,15 +298,20 @@ cscan_input_recheck(CScanInput *input)
 	uint32		before = selection->n;
 	uint32		n = 0;
 
-	for (int i = 0; i < input->nindex_clauses && selection->n > 0; i++)
-		cscan_input_meet(input, input->index_clauses[i]);
-	for (uint32 i = 0; i < selection->n && input->nindex_clauses == 0; i++)
+	if (input->nindex_clauses > 0)
 	{
-		if (cscan_bitmap_recheck(input->scan, cscan_batch_row(input->batch, selection->rows[i], NULL, 0)))
-			selection->rows[n++] = selection->rows[i];
+		for (int i = 0; i < input->nindex_clauses && selection->n > 0; i++)
+			cscan_input_meet(input, input->index_clauses[i]);
 	}
-	if (input->nindex_clauses == 0)
+	else
+	{
+		for (uint32 i = 0; i < selection->n; i++)
+		{
+			if (cscan_bitmap_recheck(input->scan, cscan_batch_row(input->batch, selection->rows[i], NULL, 0)))
+				selection->rows[n++] = selection->rows[i];
+		}
 		selection->n = n;
+	}
 	InstrCountFiltered2(input->ps, before - selection->n);
 }
 

@@ -71,7 +71,7 @@ typedef struct CScanQuestion
 {
 	CScanRowExpr row;
 	int			column;			/* the only one that it needs, or -1 */
-	bool		by_row;			/* there is never a dictionary for it */
+	bool		no_dictionary;	/* and never one: it is asked row by row */
 	uint64		runs;			/* whose dictionary's entries have answers */
 	uint8	   *answers;		/* for each entry; 0: not asked yet */
 } CScanQuestion;
@@ -81,8 +81,7 @@ typedef struct CScanClause
 	CScanRowExpr row;
 	bool		is_whole;		/* it is all of the scan's conditions */
 	bool		vectorized;		/* at least a part of it */
-	bool		asks;			/* a part of it has no vectors */
-	List	   *questions;		/* CScanQuestion: these parts */
+	List	   *questions;		/* CScanQuestion: parts of it without vectors */
 	bool		computes_value; /* with which it compares: once in a pass */
 	bool		may_fail;		/* it may raise an error */
 	bool		may_fail_by_row;	/* likewise, of each row anew */

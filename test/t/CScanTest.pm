@@ -130,6 +130,7 @@ my %kept;
 
 END { local $?; %kept = (); }
 
+# Is the kept psql one for this database and environment?
 sub may_keep
 {
 	my ($db) = @_;
