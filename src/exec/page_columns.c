@@ -14,6 +14,9 @@
 
 #include "exec/page_columns.h"
 
+#define CACHE_LINE		64		/* bytes */
+#define MAX_REACH		512		/* bytes of a row that come into the cache early */
+
 static uint8
 align_bytes(char align)
 {
@@ -64,6 +67,7 @@ cscan_page_columns_create(TupleDesc desc, const int *attributes, int ncolumns, C
 		place = attribute->attlen > 0 ? place + attribute->attlen : -1;
 	}
 	p->rows = cscan_room_take(room, MaxHeapTuplesPerPage * sizeof(CScanPageRow));
+	p->reach = CACHE_LINE;
 	for (int c = 0; c < ncolumns; c++)
 	{
 		p->values[c] = cscan_room_take(room, MaxHeapTuplesPerPage * sizeof(Datum));
@@ -81,7 +85,10 @@ cscan_page_columns_begin(CScanPageColumns *p, HeapScanDesc heap, uint32 first, u
 	p->got = 0;
 }
 
-/* Find the page's rows. */
+/*
+ * Find the page's rows.  They come into the CPU's cache all at once, as far as rows
+ * have been looked at last time: one by one each would be waited for.
+ */
 static void
 find_rows(CScanPageColumns *p)
 {
@@ -89,9 +96,16 @@ find_rows(CScanPageColumns *p)
 
 	for (uint32 i = 0; i < p->nrows; i++)
 	{
+		char	   *tuple = PageGetItem(page, PageGetItemId(page, p->heap->rs_vistuples[p->first + i]));
+
+		p->rows[i].tuple = (HeapTupleHeader) tuple;
+		for (uint32 byte = 0; byte < p->reach; byte += CACHE_LINE)
+			__builtin_prefetch(tuple + byte);
+	}
+	for (uint32 i = 0; i < p->nrows; i++)
+	{
 		CScanPageRow *row = &p->rows[i];
 
-		row->tuple = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, p->heap->rs_vistuples[p->first + i]));
 		row->offset = 0;
 		row->passed = 0;
 		row->natts = HeapTupleHeaderGetNatts(row->tuple);
@@ -174,4 +188,6 @@ cscan_page_columns_get(CScanPageColumns *p, int column, const CScanSelection *se
 		find_rows(p);
 	while (p->got <= column)
 		get_column(p, p->got++, selection);
+	if (selection->n > 0)
+		p->reach = Min(MAXALIGN(SizeofHeapTupleHeader) + p->rows[selection->rows[0]].offset, MAX_REACH);
 }

@@ -50,6 +50,7 @@ typedef struct CScanPageColumns
 	uint32		first;			/* among the page's visible tuples */
 	uint32		nrows;
 	int			got;			/* columns before this one are there; 0: nor are rows[] */
+	uint32		reach;			/* how many bytes of a row were looked at last time */
 	CScanPageRow *rows;			/* MaxHeapTuplesPerPage */
 } CScanPageColumns;
 
