@@ -39,7 +39,7 @@ add_condition(List *texts, const CScanClause *clause, List *context, const Expla
 	{
 		const CScanQuestion *question = lfirst(lc);
 
-		if (question->no_dictionary)
+		if (question->is_by_row)
 			texts = add(texts, question->row.expr, context, es);
 	}
 	return texts;

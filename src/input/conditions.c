@@ -4,8 +4,7 @@
  *		Conditions as predicates on vectors.
  *
  * Vectors know comparisons of numbers, IN, IS NULL, AND, OR and NOT.  A part
- * that they do not know is a question.  If it needs one column, which has a
- * dictionary, it is computed once for each of its entries, else row by row.
+ * that they do not know is a question (questions.c).
  *
  * A value that is fixed in a pass may be no value that the number can be: 0.055,
  * of numerics with two digits.  Then the comparison is with the next smaller one,
@@ -121,22 +120,13 @@ commute(CScanComparison comparison)
 	}
 }
 
-/* Is this a parameter whose value is there?  Variables of PL/pgSQL may have to be computed. */
-static bool
-is_given(const CScanInput *input, const Param *param)
-{
-	ParamListInfo params = input->ps->state->es_param_list_info;
-
-	return param->paramkind == PARAM_EXTERN && params != NULL && params->paramFetch == NULL && params->paramCompile == NULL;
-}
-
 /* Is this a value that is there, which nothing has to compute? */
 static bool
 is_value(const CScanInput *input, Node *node)
 {
 	while (IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
-	return IsA(node, Const) || (IsA(node, Param) && is_given(input, (Param *) node));
+	return IsA(node, Const) || (IsA(node, Param) && cscan_param_is_given(input, (Param *) node));
 }
 
 /*
@@ -479,7 +469,7 @@ may_fail(Node *node, void *context)
 				return expression_tree_walker(node, may_fail, context);
 			break;
 		case T_Param:
-			return !is_given(context, (Param *) node);
+			return !cscan_param_is_given(context, (Param *) node);
 		case T_List:
 		case T_Var:
 		case T_Const:
@@ -498,24 +488,17 @@ may_fail(Node *node, void *context)
 		expression_tree_walker(node, may_fail, context);
 }
 
-/* Leave a part of a condition to PostgreSQL. */
+/* Let a part of a condition be a question. */
 static void
 make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate *p)
 {
-	CScanQuestion *question = palloc0(sizeof(CScanQuestion));
-	Bitmapset  *needed = NULL;
+	CScanQuestion *question = cscan_question_create(input, expr);
 
-	cscan_row_expr_init(&question->row, input, expr);
-	pull_varattnos((Node *) expr, ((CustomScan *) input->ps->plan)->scan.scanrelid, &needed);
-	question->column = question->row.ncolumns == 1 && bms_membership(needed) == BMS_SINGLETON ?
-		question->row.columns[0] : -1;
 	clause->may_fail |= may_fail((Node *) expr, input);
-	question->no_dictionary = question->column < 0 || input->scan->kind != CSCAN_COLUMNS;
-	clause->vectorized |= !question->no_dictionary;
+	clause->vectorized |= !question->is_by_row;
 	clause->questions = lappend(clause->questions, question);
 	p->kind = CSCAN_ASK;
-	p->question = list_length(input->questions);
-	input->questions = lappend(input->questions, question);
+	p->question = list_length(input->questions) - 1;
 }
 
 static bool
@@ -619,96 +602,15 @@ cscan_condition_compile(CScanInput *input, CScanClause *clause)
 bool
 cscan_condition_asks_ahead(const CScanInput *input, const CScanClause *clause)
 {
+	ListCell   *lc;
+
 	if (!clause->vectorized || clause->may_fail_by_row)
 		return false;
-	/* Pages have no dictionaries. */
-	return clause->questions == NIL || input->scan->kind == CSCAN_COLUMNS;
-}
-
-/* ------------------------------------------------------------------
- * Questions
- * ------------------------------------------------------------------ */
-
-typedef enum CScanAnswer
-{
-	ANSWER_NONE,
-	ANSWER_TRUE,
-	ANSWER_FALSE,
-	ANSWER_UNKNOWN
-} CScanAnswer;
-
-/* Ask about a value of the question's column. */
-static CScanAnswer
-ask_about(CScanInput *input, CScanQuestion *question, int64 code)
-{
-	ExprContext *econtext = input->econtext;
-	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	Datum		answer;
-	bool		isnull;
-
-	econtext->ecxt_scantuple = cscan_batch_entry_row(input->batch, question->column,
-													 cscan_batch_entry(input->batch, question->column, code));
-	answer = ExecEvalExpr(cscan_row_expr_state(&question->row, input), econtext, &isnull);
-	MemoryContextSwitchTo(old);
-	return isnull ? ANSWER_UNKNOWN : DatumGetBool(answer) ? ANSWER_TRUE : ANSWER_FALSE;
-}
-
-/* What an expression of the column says of null is computed for each such row. */
-static CScanAnswer
-ask_about_null(CScanInput *input, CScanQuestion *question, uint16 row)
-{
-	CScanSelection one = {.n = 1,.rows = {row}};
-	CScanRowExpr *expr = &question->row;
-
-	cscan_row_expr_compute(expr, input, &one);
-	return expr->isnull[row] ? ANSWER_UNKNOWN : DatumGetBool(expr->values[row]) ? ANSWER_TRUE : ANSWER_FALSE;
-}
-
-bool
-cscan_condition_ask(void *arg, int number, const CScanSelection *from, CScanSelection *yes, CScanSelection *no)
-{
-	CScanInput *input = arg;
-	CScanQuestion *question = list_nth(input->questions, number);
-	const int64 *codes;
-	const bool *isnull;
-	uint32		nentries;
-	uint32		n = from->n;
-	uint32		nyes = 0;
-	uint32		nno = 0;
-
-	if (question->column < 0 || !cscan_batch_codes(input->batch, question->column, &codes, &isnull, &nentries))
+	foreach(lc, clause->questions)
 	{
-		cscan_row_expr_split(&question->row, input, from, yes, no);
-		return true;
+		/* What is computed for each row of a page needs all of the row. */
+		if (((CScanQuestion *) lfirst(lc))->is_by_row && input->scan->kind != CSCAN_COLUMNS)
+			return false;
 	}
-	if (question->answers == NULL)
-		question->answers = cscan_room_take(&input->room, CSCAN_MAX_ENTRIES);
-	if (question->runs != input->batch->runs)
-	{
-		question->runs = input->batch->runs;
-		memset(question->answers, ANSWER_NONE, nentries);
-	}
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint16		row = from->rows[i];
-		CScanAnswer answer;
-
-		if (cscan_batch_is_null(isnull, row))
-			answer = ask_about_null(input, question, row);
-		else
-		{
-			answer = question->answers[codes[row]];
-			if (answer == ANSWER_NONE)
-				answer = question->answers[codes[row]] = ask_about(input, question, codes[row]);
-		}
-		if (answer == ANSWER_TRUE && yes)
-			yes->rows[nyes++] = row;
-		if (answer == ANSWER_FALSE && no)
-			no->rows[nno++] = row;
-	}
-	if (yes)
-		yes->n = nyes;
-	if (no)
-		no->n = nno;
 	return true;
 }

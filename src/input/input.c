@@ -75,10 +75,16 @@ make_clause(CScanInput *input, Expr *expr)
 	return clause;
 }
 
+/* How much a condition costs for each row: least those about numbers alone, most those that PostgreSQL computes. */
+static int
+rank_of(const CScanClause *clause)
+{
+	return clause->vectorized ? clause->questions != NIL : 2;
+}
+
 /*
- * Put the conditions into the order in which they are asked.  Comparisons on
- * vectors go before those that PostgreSQL computes, but not before one that might
- * raise an error for a row that they drop.
+ * Put the conditions into the order in which they are asked: the cheapest first,
+ * but none before one that might raise an error for a row that it drops.
  *
  * Subplans are there once, in the scan's own conditions.  So from the first one on
  * it is these that are asked, all together.
@@ -86,7 +92,7 @@ make_clause(CScanInput *input, Expr *expr)
 static void
 make_clauses(CScanInput *input, List *quals)
 {
-	int			end = 0;		/* of the comparisons that may be passed to */
+	int			first = 0;		/* behind all that may raise an error */
 	bool		whole = contain_volatile_functions((Node *) quals);
 	ListCell   *lc;
 
@@ -103,13 +109,13 @@ make_clauses(CScanInput *input, List *quals)
 			break;
 		clause = make_clause(input, lfirst(lc));
 		place = input->nclauses++;
-		if (clause->vectorized && clause->questions == NIL && !clause->may_fail)
+		if (clause->may_fail)
+			first = input->nclauses;
+		else
 		{
-			memmove(&input->clauses[end + 1], &input->clauses[end], (place - end) * sizeof(CScanClause *));
-			place = end++;
+			for (; place > first && rank_of(input->clauses[place - 1]) > rank_of(clause); place--)
+				input->clauses[place] = input->clauses[place - 1];
 		}
-		else if (clause->may_fail)
-			end = input->nclauses;
 		input->clauses[place] = clause;
 	}
 	if (!whole)
@@ -272,7 +278,7 @@ cscan_input_enter(CScanInput *input)
 static void
 select_rows(CScanInput *input, CScanClause *clause, CScanSelection *found)
 {
-	CScanAnswers answers = {cscan_condition_ask, input};
+	CScanAnswers answers = {cscan_question_ask, input};
 
 	if (!clause->fixed_known)
 		cscan_condition_fix(input, clause);

@@ -7,6 +7,7 @@
  *		filter.c		a CScan that hands out rows, and finds them on vectors
  *		input.c			batch for batch
  *		conditions.c	conditions as predicates on vectors
+ *		questions.c		parts of them that are not about numbers
  *		numbers.c		expressions as arithmetic on vectors
  *		rows.c			what PostgreSQL computes row by row
  *
@@ -29,6 +30,7 @@
 #include "vector/predicate.h"
 #include "vector/program.h"
 #include "vector/numbering.h"
+#include "vector/string_test.h"
 
 /* An expression that PostgreSQL computes row by row. */
 typedef struct CScanRowExpr
@@ -66,14 +68,22 @@ typedef struct CScanFixed
 	CScanComparison comparison; /* for a value that the number can be */
 } CScanFixed;
 
-/* A part of a condition that has no vectors. */
+/*
+ * A part of a condition that is not about numbers.  PostgreSQL computes it, row by
+ * row, or for each entry of a column's dictionary; or it is a test of strings.
+ */
 typedef struct CScanQuestion
 {
 	CScanRowExpr row;
 	int			column;			/* the only one that it needs, or -1 */
-	bool		no_dictionary;	/* and never one: it is asked row by row */
+	bool		is_by_row;		/* it is computed row by row, in every batch */
 	uint64		runs;			/* whose dictionary's entries have answers */
 	uint8	   *answers;		/* for each entry; 0: not asked yet */
+	bool		is_of_strings;
+	CScanStringTest test;		/* of the column's strings */
+	bool		is_negated;		/* those that do not pass are wanted */
+	bool		has_null;		/* in the set: a string that is not in it is unknown */
+	bool		is_padded;		/* blanks at the end do not count */
 } CScanQuestion;
 
 typedef struct CScanClause
@@ -81,7 +91,7 @@ typedef struct CScanClause
 	CScanRowExpr row;
 	bool		is_whole;		/* it is all of the scan's conditions */
 	bool		vectorized;		/* at least a part of it */
-	List	   *questions;		/* CScanQuestion: parts of it without vectors */
+	List	   *questions;		/* CScanQuestion: parts of it */
 	bool		computes_value; /* with which it compares: once in a pass */
 	bool		may_fail;		/* it may raise an error */
 	bool		may_fail_by_row;	/* likewise, of each row anew */
@@ -223,8 +233,16 @@ extern bool cscan_condition_asks_ahead(const CScanInput *input, const CScanClaus
 /* Find the values with which a condition compares in this pass. */
 extern void cscan_condition_fix(CScanInput *input, CScanClause *clause);
 
+/* ---------- questions.c ---------- */
+
+/* Is this a parameter whose value is there?  Variables of PL/pgSQL may have to be computed. */
+extern bool cscan_param_is_given(const CScanInput *input, const Param *param);
+
+/* Make a question of an expression; it gets the last place in the input's list. */
+extern CScanQuestion *cscan_question_create(CScanInput *input, Expr *expr);
+
 /* Answer the questions of predicates. */
-extern bool cscan_condition_ask(void *arg, int question, const CScanSelection *from, CScanSelection *yes, CScanSelection *no);
+extern bool cscan_question_ask(void *arg, int question, const CScanSelection *from, CScanSelection *yes, CScanSelection *no);
 
 /* ---------- input.c ---------- */
 

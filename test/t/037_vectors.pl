@@ -33,6 +33,7 @@ min_parallel_table_scan_size = 0
 sql($node, q(
 	CREATE TABLE pages (i int, s smallint, b bigint, n numeric(12,2), m numeric(18,4), u numeric, d date, t timestamp, z timestamptz,
 		f float8, o boolean, c char(3), v text, w varchar(20), big bigint);
+	ALTER TABLE pages ALTER v SET STORAGE EXTERNAL;
 	INSERT INTO pages SELECT
 		CASE WHEN g % 97 = 0 THEN NULL WHEN g % 1009 = 0 THEN 2147483647 WHEN g % 1013 = 0 THEN -2147483648 ELSE g % 200 - 50 END,
 		CASE WHEN g % 89 = 0 THEN NULL WHEN g % 503 = 0 THEN -32768 ELSE g % 30 END,
@@ -46,7 +47,7 @@ sql($node, q(
 		CASE WHEN g % 61 = 0 THEN NULL WHEN g % 5 = 0 THEN -0.0::float8 ELSE g % 40 END,
 		CASE WHEN g % 59 = 0 THEN NULL ELSE g % 3 = 0 END,
 		CASE WHEN g % 53 = 0 THEN NULL ELSE substr('abcde  ', g % 6, 1 + g % 3) END,
-		CASE WHEN g % 47 = 0 THEN NULL WHEN g % 43 = 0 THEN '' ELSE 'value ' || g % 23 END,
+		CASE WHEN g % 47 = 0 THEN NULL WHEN g % 43 = 0 THEN '' WHEN g % 397 = 0 THEN repeat('value 1', 300 + g % 2) ELSE 'value ' || g % 23 END,
 		CASE WHEN g % 41 = 0 THEN NULL ELSE repeat('xy', g % 9) END,
 		CASE WHEN g % 1500 = 0 THEN 9223372036854775807 ELSE g * 1000003::bigint END
 		FROM generate_series(1, 12000) g;
@@ -134,6 +135,18 @@ my %values = (
 	t => [q(timestamp '2020-05-01'), q(date '2020-07-15'), q('-infinity')], z => [q(timestamptz '2020-08-01 00:00+02'), q(date '2020-04-04')],
 	f => ['3', '0', '12.5'], c => [q('ab'), q('c  '), q('')], v => [q('value 7'), q(''), q('zzz')], w => [q('xy'), q('xyxyxyxy')]);
 
+# Of long strings some are compressed, and some are not in their rows.
+sub string_condition
+{
+	my $column = one(qw(v w c));
+	my @patterns = ('', '%', 'value 1%', '%1', '%e%1%', 'value 1', 'v%', '%ue 2', 'xy%xy', '% ', '%c%', '_alue 1', 'value\\\\_%');
+	my @strings = map { "'$_'" } '', 'value 7', 'value 11', 'xyxy', 'ab', 'bc ', 'c', 'value 1' x 300;
+
+	return "$column " . one('LIKE', 'NOT LIKE', '~~') . " '" . one(@patterns) . q(') if chance(60);
+	return "$column " . one('IN', 'NOT IN') . ' (' . join(', ', one(@strings), one(@strings), one(@strings, 'NULL')) . ')' if chance(60);
+	return one(@strings) . one(' = ', ' <> ') . $column;
+}
+
 sub condition
 {
 	my ($depth) = @_;
@@ -144,7 +157,8 @@ sub condition
 	}
 	my $column = one(sort keys %values);
 	my $value = one(@{ $values{$column} });
-	my $kind = int(rand(9));
+	my $kind = int(rand(10));
+	return string_condition() if $kind == 9;
 	return "$column " . one('<', '<=', '=', '>=', '>', '<>') . " $value" if $kind < 4;
 	return integer(2) . one(' < ', ' >= ', ' = ') . integer(1) if $kind == 4;
 	return "$column IS " . one('NULL', 'NOT NULL') if $kind == 5;

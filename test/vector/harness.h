@@ -17,6 +17,7 @@
 #include "predicate.h"
 #include "program.h"
 #include "states.h"
+#include "string_test.h"
 
 #define COLUMNS	4
 
@@ -50,5 +51,6 @@ extern void test_predicates(void);
 extern void test_groups(void);
 extern void test_states(void);
 extern void test_numbering(void);
+extern void test_strings(void);
 
 #endif							/* HARNESS_H */

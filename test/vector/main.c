@@ -13,6 +13,7 @@ static const TestSuite suites[] = {
 	{"states", test_states},
 	{"groups", test_groups},
 	{"numbering", test_numbering},
+	{"strings", test_strings},
 };
 
 int
