@@ -56,6 +56,9 @@ typedef enum CScanAggregateKind
 	CSCAN_AGGREGATE_COUNT,
 	CSCAN_AGGREGATE_SUM,
 	CSCAN_AGGREGATE_EXTREME,
+	CSCAN_AGGREGATE_FLOAT_SUM,
+	CSCAN_AGGREGATE_FLOAT_AVERAGE,
+	CSCAN_AGGREGATE_FLOAT_EXTREME,
 	CSCAN_AGGREGATE_DISTINCT,	/* count(DISTINCT ...) */
 	CSCAN_AGGREGATE_TRANSITION
 } CScanAggregateKind;
@@ -95,12 +98,12 @@ typedef struct CScanAggregate
 {
 	Aggref	   *aggref;
 	CScanAggregateKind kind;
-	bool		maximum;		/* of _EXTREME */
+	bool		maximum;		/* of _EXTREME and _FLOAT_EXTREME */
 	bool		average;		/* of _SUM */
 	bool		partial;		/* its state goes up, not its result */
 	Oid			type;			/* of its argument, if it has one */
 	int16		typlen;
-	int			scale;			/* of numerics; -1: of integers */
+	int			scale;			/* of numerics; -1: of integers; CSCAN_FLOAT: of floats */
 	int			argument;		/* number of the first one; -1: none */
 	int			narguments;
 	int			filter;			/* number; -1: none */

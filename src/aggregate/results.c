@@ -26,6 +26,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
@@ -90,9 +91,33 @@ find_kind(CScanAggregate *aggregate)
 		case F_MIN_NUMERIC:
 			aggregate->kind = CSCAN_AGGREGATE_EXTREME;
 			break;
+		case F_SUM_FLOAT4:
+		case F_SUM_FLOAT8:
+			aggregate->kind = CSCAN_AGGREGATE_FLOAT_SUM;
+			break;
+		case F_AVG_FLOAT4:
+		case F_AVG_FLOAT8:
+			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
+			break;
+		case F_MAX_FLOAT4:
+		case F_MAX_FLOAT8:
+			aggregate->maximum = true;
+			aggregate->kind = CSCAN_AGGREGATE_FLOAT_EXTREME;
+			break;
+		case F_MIN_FLOAT4:
+		case F_MIN_FLOAT8:
+			aggregate->kind = CSCAN_AGGREGATE_FLOAT_EXTREME;
+			break;
 		default:
 			break;
 	}
+}
+
+static bool
+is_of_floats(const CScanAggregate *aggregate)
+{
+	return aggregate->kind == CSCAN_AGGREGATE_FLOAT_SUM || aggregate->kind == CSCAN_AGGREGATE_FLOAT_AVERAGE ||
+		aggregate->kind == CSCAN_AGGREGATE_FLOAT_EXTREME;
 }
 
 /* The user must be allowed to call the aggregate, and its owner its functions. */
@@ -188,9 +213,9 @@ cscan_aggregates_settle(CScanAggregateState *node)
 		const CScanArgumentInput *argument = aggregate->argument < 0 || node->input == NULL ? NULL :
 			&node->input->arguments[aggregate->argument];
 
-		/* Numerics that are no vectors are better off with their own functions. */
-		if ((aggregate->kind == CSCAN_AGGREGATE_SUM || aggregate->kind == CSCAN_AGGREGATE_EXTREME) &&
-			aggregate->type == NUMERICOID)
+		/* Numerics and floats that are no vectors are better off with their own functions. */
+		if (((aggregate->kind == CSCAN_AGGREGATE_SUM || aggregate->kind == CSCAN_AGGREGATE_EXTREME) &&
+			 aggregate->type == NUMERICOID) || is_of_floats(aggregate))
 		{
 			if (argument && argument->vectorized)
 				aggregate->scale = argument->number.scale;
@@ -215,6 +240,15 @@ cscan_aggregates_settle(CScanAggregateState *node)
 				break;
 			case CSCAN_AGGREGATE_EXTREME:
 				offset += sizeof(CScanExtremeState);
+				break;
+			case CSCAN_AGGREGATE_FLOAT_SUM:
+				offset += sizeof(CScanFloatSum);
+				break;
+			case CSCAN_AGGREGATE_FLOAT_AVERAGE:
+				offset += sizeof(CScanFloatAverage);
+				break;
+			case CSCAN_AGGREGATE_FLOAT_EXTREME:
+				offset += sizeof(CScanFloatExtreme);
 				break;
 			case CSCAN_AGGREGATE_TRANSITION:
 				offset += sizeof(CScanTransitionState);
@@ -296,6 +330,34 @@ compare_value(CScanAggregateState *node, const CScanAggregate *aggregate, CScanE
 		extreme->value = integer;
 }
 
+/* Take floats into account. */
+static void
+advance_floats(const CScanAggregate *aggregate, const CScanStatePlace *place, const CScanVector *vector,
+			   const CScanSelection *selection)
+{
+	bool		fits = true;
+
+	if (aggregate->kind == CSCAN_AGGREGATE_FLOAT_SUM)
+		fits = cscan_state_float_sum(place, vector, selection, aggregate->type == FLOAT4OID);
+	else if (aggregate->kind == CSCAN_AGGREGATE_FLOAT_AVERAGE)
+		fits = cscan_state_float_average(place, vector, selection);
+	else
+		cscan_state_float_extreme(place, vector, selection, aggregate->maximum);
+	if (!fits)
+		float_overflow_error();
+}
+
+static void
+advance_float(const CScanAggregate *aggregate, char *state, Datum value)
+{
+	static const CScanSelection one = {.n = 1,.rows = {0}};
+	int64		bits = cscan_bits_of_float(aggregate->type == FLOAT4OID ? DatumGetFloat4(value) : DatumGetFloat8(value));
+	CScanVector vector = {.values = &bits};
+	CScanStatePlace place = {.groups = state};
+
+	advance_floats(aggregate, &place, &vector, &one);
+}
+
 /* What cannot be had as a vector in this batch is taken row by row. */
 static void
 advance_by_row(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanStatePlace *place,
@@ -319,6 +381,8 @@ advance_by_row(CScanAggregateState *node, const CScanAggregate *aggregate, const
 			((CScanCount *) state)->n++;
 		else if (!isnull[0] && aggregate->kind == CSCAN_AGGREGATE_SUM)
 			sum_value(node, aggregate, (CScanSumState *) state, values[0]);
+		else if (!isnull[0] && is_of_floats(aggregate))
+			advance_float(aggregate, state, values[0]);
 		else if (!isnull[0])
 			compare_value(node, aggregate, (CScanExtremeState *) state, values[0]);
 		ResetExprContext(node->input->econtext);
@@ -347,6 +411,8 @@ advance(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanS
 		cscan_state_count(place, vector, selection);
 	else if (aggregate->kind == CSCAN_AGGREGATE_SUM)
 		cscan_state_sum(place, vector, selection);
+	else if (is_of_floats(aggregate))
+		advance_floats(aggregate, place, vector, selection);
 	else
 		cscan_state_extreme(place, vector, selection, aggregate->maximum);
 }
@@ -567,6 +633,24 @@ extreme_result(const CScanAggregate *aggregate, const CScanExtremeState *state, 
 	return value;
 }
 
+/* A float of the argument's type */
+static Datum
+float_datum(const CScanAggregate *aggregate, double value)
+{
+	return aggregate->type == FLOAT4OID ? Float4GetDatum((float4) value) : Float8GetDatum(value);
+}
+
+static Datum
+float_average_result(const CScanAggregate *aggregate, const CScanFloatAverage *state, bool *isnull)
+{
+	Datum		fields[3] = {Float8GetDatum(state->n), Float8GetDatum(state->sum), Float8GetDatum(state->squares)};
+
+	if (aggregate->partial)
+		return PointerGetDatum(construct_array(fields, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	*isnull = state->n == 0;
+	return *isnull ? (Datum) 0 : Float8GetDatum(state->sum / state->n);
+}
+
 Datum
 cscan_aggregate_result(CScanAggregateState *node, const CScanAggregate *aggregate, char *states, bool *isnull)
 {
@@ -582,6 +666,14 @@ cscan_aggregate_result(CScanAggregateState *node, const CScanAggregate *aggregat
 			return sum_result(aggregate, (CScanSumState *) state, isnull);
 		case CSCAN_AGGREGATE_EXTREME:
 			return extreme_result(aggregate, (CScanExtremeState *) state, isnull);
+		case CSCAN_AGGREGATE_FLOAT_SUM:
+			*isnull = ((CScanFloatSum *) state)->n == 0;
+			return float_datum(aggregate, ((CScanFloatSum *) state)->sum);
+		case CSCAN_AGGREGATE_FLOAT_EXTREME:
+			*isnull = ((CScanFloatExtreme *) state)->n == 0;
+			return float_datum(aggregate, ((CScanFloatExtreme *) state)->value);
+		case CSCAN_AGGREGATE_FLOAT_AVERAGE:
+			return float_average_result(aggregate, (CScanFloatAverage *) state, isnull);
 		default:
 			return cscan_transition_result(node, aggregate, (CScanTransitionState *) state, isnull);
 	}

@@ -165,6 +165,9 @@ get_stored(CScanBatch *batch, CScanBatchColumn *column)
 {
 	CScanDecoder *d = decoder_of(batch, column);
 
+	/* Floats of 32 bits have to become doubles. */
+	if (column->scale == CSCAN_FLOAT && column->typlen != sizeof(double))
+		return false;
 	if (d->stored->nnulls < d->run.header.nvalues &&
 		(column->scale < 0 ? d->stored->storage != CSCAN_STORAGE_BYVAL :
 		 d->stored->storage != CSCAN_STORAGE_NUMERIC || d->stored->scale != column->scale))
@@ -173,8 +176,8 @@ get_stored(CScanBatch *batch, CScanBatchColumn *column)
 		return false;
 	column->vector.values = d->integers + batch->from;
 	column->vector.isnull = d->no_nulls ? NULL : d->isnull + batch->from;
-	column->vector.minimum = d->stored->minimum;
-	column->vector.maximum = d->stored->maximum;
+	column->vector.minimum = column->scale == CSCAN_FLOAT ? PG_INT64_MIN : d->stored->minimum;
+	column->vector.maximum = column->scale == CSCAN_FLOAT ? PG_INT64_MAX : d->stored->maximum;
 	return true;
 }
 
@@ -200,30 +203,20 @@ convert_integers(CScanBatchColumn *column, const Datum *values, const bool *isnu
 	column->vector.maximum = maximum;
 }
 
-/* The same of numerics; false if one is not of the scale, or too large. */
-static bool
-convert_numerics(CScanBatchColumn *column, const Datum *values, const bool *isnull, const CScanSelection *selection)
+/* The same of floats. */
+static void
+convert_floats(CScanBatchColumn *column, const Datum *values, const bool *isnull, const CScanSelection *selection)
 {
-	int64		minimum = PG_INT64_MAX;
-	int64		maximum = PG_INT64_MIN;
-
 	for (uint32 i = 0; i < selection->n; i++)
 	{
 		uint16		row = selection->rows[i];
-		int64		value;
-		int			scale;
 
-		if (cscan_batch_is_null(isnull, row))
-			continue;
-		if (!cscan_values_scaled_numeric(values[row], &scale, &value) || scale != column->scale)
-			return false;
-		column->integers[row] = value;
-		minimum = Min(minimum, value);
-		maximum = Max(maximum, value);
+		if (!cscan_batch_is_null(isnull, row))
+			column->integers[row] = cscan_bits_of_float(column->typlen == sizeof(float) ? DatumGetFloat4(values[row]) :
+														DatumGetFloat8(values[row]));
 	}
-	column->vector.minimum = minimum;
-	column->vector.maximum = maximum;
-	return true;
+	column->vector.minimum = PG_INT64_MIN;
+	column->vector.maximum = PG_INT64_MAX;
 }
 
 bool
@@ -240,10 +233,14 @@ cscan_batch_integers(CScanBatch *batch, int number, CScanVector *vector)
 			cscan_batch_datums(batch, number, &values, &isnull);
 			column->vector.values = column->integers;
 			column->vector.isnull = isnull;
-			if (column->scale < 0)
+			if (column->scale == CSCAN_FLOAT)
+				convert_floats(column, values, isnull, batch->selection);
+			else if (column->scale < 0)
 				convert_integers(column, values, isnull, batch->selection);
 			else
-				column->failed = !convert_numerics(column, values, isnull, batch->selection);
+				column->failed = !cscan_values_scaled_numerics(values, isnull, batch->selection->rows, batch->selection->n,
+															   column->scale, column->integers, &column->vector.minimum,
+															   &column->vector.maximum);
 		}
 		column->has_integers = !column->failed;
 	}

@@ -20,6 +20,9 @@
 #include "exec/page_columns.h"
 #include "vector/vector.h"
 
+/* The place of a scale has this for floats. */
+#define CSCAN_FLOAT		(-2)
+
 typedef enum CScanBatchKind
 {
 	CSCAN_BATCH_RUNS,
@@ -32,7 +35,8 @@ typedef struct CScanBatchColumn
 	int			attribute;		/* of the table, from 0 */
 	int			decoder;		/* the reader's, of a scan over row groups */
 	int16		typlen;
-	int			scale;			/* of numerics as integers; else -1 */
+	int			scale;			/* of numerics as integers; -1: integers;
+								 * CSCAN_FLOAT: floats */
 	bool		has_integers;	/* "integers" are there for this batch */
 	bool		failed;			/* they cannot be had */
 	CScanVector vector;
@@ -82,7 +86,8 @@ extern void cscan_batch_count(CScanBatch *batch, uint32 end);
 extern void cscan_batch_keep(CScanBatch *batch, uint32 nrows);
 
 /*
- * Get a column as integers: those of its type or, with a scale, of numerics.
+ * Get a column as integers: those of its type or, with a scale, of numerics; floats as
+ * the bits of doubles.
  * False if some row's value cannot be one.
  */
 extern bool cscan_batch_integers(CScanBatch *batch, int column, CScanVector *vector);

@@ -68,8 +68,8 @@ find_comparison(Oid opno, CScanComparison *comparison)
 	int			strategy;
 
 	op_input_types(opno, &left, &right);
-	if (!OidIsValid(left) || !OidIsValid(right) || !OidIsValid(cscan_number_type(left)) ||
-		!OidIsValid(cscan_number_type(right)))
+	if (!OidIsValid(left) || !OidIsValid(right) || !OidIsValid(cscan_number_or_float_type(left)) ||
+		!OidIsValid(cscan_number_or_float_type(right)))
 		return false;
 	opclass = GetDefaultOpClass(left, BTREE_AM_OID);
 	if (!OidIsValid(opclass))
@@ -98,7 +98,7 @@ is_integer(Oid type)
 static bool
 are_alike(Oid left, Oid right)
 {
-	return left == right || (is_integer(left) && is_integer(right));
+	return left == right || (is_integer(left) && is_integer(right)) || (cscan_is_float(left) && cscan_is_float(right));
 }
 
 /* The same comparison with its sides exchanged. */
@@ -141,8 +141,8 @@ compile_fixed(CScanInput *input, CScanClause *clause, bool is_whole, Expr *expr,
 	CScanNumber number;
 	CScanFixed *fixed;
 	CScanInstruction instruction = {.operation = CSCAN_CONSTANT, .least = PG_INT64_MIN, .most = PG_INT64_MAX};
-	Oid			compared = cscan_number_type(exprType((Node *) expr));
-	Oid			type = cscan_number_type(exprType((Node *) value));
+	Oid			compared = cscan_number_or_float_type(exprType((Node *) expr));
+	Oid			type = cscan_number_or_float_type(exprType((Node *) value));
 
 	if (!are_alike(compared, type) && !(compared == DATEOID && type == TIMESTAMPOID) &&
 		!(compared == TIMESTAMPOID && type == DATEOID))
@@ -155,6 +155,7 @@ compile_fixed(CScanInput *input, CScanClause *clause, bool is_whole, Expr *expr,
 	}
 	if (!cscan_number_compile(input, expr, &number))
 		return false;
+	cscan_number_order(input, &number);
 	fixed = palloc0(sizeof(CScanFixed));
 	fixed->value = value;
 	fixed->type = type;
@@ -192,10 +193,12 @@ compile_comparison(CScanInput *input, CScanClause *clause, OpExpr *op, CScanPred
 		return compile_fixed(input, clause, is_whole, a, b, comparison, p);
 	if (cscan_expr_is_fixed((Node *) a))
 		return compile_fixed(input, clause, is_whole, b, a, commute(comparison), p);
-	if (!are_alike(cscan_number_type(exprType((Node *) a)), cscan_number_type(exprType((Node *) b))) ||
+	if (!are_alike(cscan_number_or_float_type(exprType((Node *) a)), cscan_number_or_float_type(exprType((Node *) b))) ||
 		!cscan_number_compile(input, a, &left) || !cscan_number_compile(input, b, &right) ||
 		!cscan_number_align(input, &left, &right))
 		return false;
+	cscan_number_order(input, &left);
+	cscan_number_order(input, &right);
 	p->kind = CSCAN_COMPARE;
 	p->left = left.reg;
 	p->right = right.reg;
@@ -231,6 +234,13 @@ floor_of_numeric(Datum value, int scale, int64 *integer, bool *exact)
 	return true;
 }
 
+/* Get the integer by which a float is compared. */
+static int64
+order_of_float(Datum value, Oid type)
+{
+	return cscan_float_order(type == FLOAT4OID ? DatumGetFloat4(value) : DatumGetFloat8(value));
+}
+
 /* Get what a fixed value is among the integers with which it is compared. */
 static bool
 floor_of_fixed(const CScanFixed *fixed, Datum value, int64 *integer, bool *exact)
@@ -240,6 +250,11 @@ floor_of_fixed(const CScanFixed *fixed, Datum value, int64 *integer, bool *exact
 	*exact = true;
 	if (fixed->type == NUMERICOID)
 		return floor_of_numeric(value, fixed->scale, integer, exact);
+	if (cscan_is_float(fixed->type))
+	{
+		*integer = order_of_float(value, fixed->type);
+		return true;
+	}
 	*integer = cscan_values_integer_of_datum(value, get_typlen(fixed->type));
 	if (fixed->type == fixed->compared || is_integer(fixed->type))
 		return true;
@@ -376,10 +391,11 @@ compile_list(CScanInput *input, ScalarArrayOpExpr *op, CScanPredicate *p)
 		!(op->useOr ? comparison == CSCAN_EQUAL : comparison == CSCAN_NOT_EQUAL))
 		return false;
 	array = DatumGetArrayTypeP(list->constvalue);
-	type = cscan_number_type(ARR_ELEMTYPE(array));
-	if (!OidIsValid(type) || !are_alike(cscan_number_type(exprType(linitial(op->args))), type) ||
+	type = cscan_number_or_float_type(ARR_ELEMTYPE(array));
+	if (!OidIsValid(type) || !are_alike(cscan_number_or_float_type(exprType(linitial(op->args))), type) ||
 		!cscan_number_compile(input, linitial(op->args), &number))
 		return false;
+	cscan_number_order(input, &number);
 	get_typlenbyvalalign(type, &typlen, &typbyval, &typalign);
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &values, &isnull, &n);
 	/* Of no value at all null is not one. */
@@ -395,7 +411,9 @@ compile_list(CScanInput *input, ScalarArrayOpExpr *op, CScanPredicate *p)
 			p->list_has_null = true;
 			continue;
 		}
-		if (type != NUMERICOID)
+		if (cscan_is_float(type))
+			integers[kept] = order_of_float(values[i], type);
+		else if (type != NUMERICOID)
 			integers[kept] = cscan_values_integer_of_datum(values[i], typlen);
 		else if (!floor_of_numeric(values[i], number.scale, &integers[kept], &exact))
 			return false;

@@ -49,7 +49,7 @@ typedef struct CScanRowExpr
 typedef struct CScanNumber
 {
 	int			reg;
-	int			scale;			/* of a numeric; -1: an integer */
+	int			scale;			/* of a numeric; -1: an integer; CSCAN_FLOAT: a float */
 } CScanNumber;
 
 /*
@@ -70,7 +70,7 @@ typedef struct CScanFixed
 
 /*
  * A part of a condition that is not about numbers.  PostgreSQL computes it, row by
- * row, or for each entry of a column's dictionary; or it is a test of strings.
+ * row, or for each entry of a column's dictionary; or it is a test of strings or nulls.
  */
 typedef struct CScanQuestion
 {
@@ -79,9 +79,10 @@ typedef struct CScanQuestion
 	bool		is_by_row;		/* it is computed row by row, in every batch */
 	uint64		runs;			/* whose dictionary's entries have answers */
 	uint8	   *answers;		/* for each entry; 0: not asked yet */
+	bool		is_of_nulls;	/* is the column null? */
 	bool		is_of_strings;
 	CScanStringTest test;		/* of the column's strings */
-	bool		is_negated;		/* those that do not pass are wanted */
+	bool		is_negated;		/* those that do not pass, or are not null, are wanted */
 	bool		has_null;		/* in the set: a string that is not in it is unknown */
 	bool		is_padded;		/* blanks at the end do not count */
 } CScanQuestion;
@@ -210,6 +211,10 @@ extern bool cscan_expr_is_fixed(Node *node);
 /* A type whose values are integers, or numeric; of a domain its base type.  Else InvalidOid. */
 extern Oid	cscan_number_type(Oid type);
 
+/* Likewise, or a type of floats. */
+extern Oid	cscan_number_or_float_type(Oid type);
+extern bool cscan_is_float(Oid type);
+
 /* The scale that numerics of a type modifier have; -1 if they have none, or one too large. */
 extern int	cscan_number_scale(int32 typmod);
 
@@ -218,6 +223,9 @@ extern bool cscan_number_compile(CScanInput *input, Expr *expr, CScanNumber *num
 
 /* Let two numbers have the same scale. */
 extern bool cscan_number_align(CScanInput *input, CScanNumber *left, CScanNumber *right);
+
+/* Let a number that is a float be the integer by which it is compared. */
+extern void cscan_number_order(CScanInput *input, CScanNumber *number);
 
 /* Load columns of a batch for the program. */
 extern bool cscan_number_load(void *arg, int column, const CScanSelection *selection, CScanVector *vector);

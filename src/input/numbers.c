@@ -6,7 +6,8 @@
  * A number is an integer of its type, or a numeric of a scale that is known: a
  * column's is that of its type modifier.  What numeric's functions make of such
  * numbers has a scale that is known, too: the larger one of a sum's operands, and
- * the sum of a product's.
+ * the sum of a product's.  Or it is a float: the bits of a double, which those of 32
+ * bits become.  Only arithmetic whose result has 64 bits is done.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,15 +47,25 @@ static const CScanArithmetic arithmetic[] = {
 	{F_MOD_INT8_INT8, CSCAN_REMAINDER, INT8OID},
 	{F_INT2UM, CSCAN_NEGATE, INT2OID}, {F_INT4UM, CSCAN_NEGATE, INT4OID}, {F_INT8UM, CSCAN_NEGATE, INT8OID},
 	{F_NUMERIC_ADD, CSCAN_ADD, NUMERICOID}, {F_NUMERIC_SUB, CSCAN_SUBTRACT, NUMERICOID},
-	{F_NUMERIC_MUL, CSCAN_MULTIPLY, NUMERICOID}, {F_NUMERIC_UMINUS, CSCAN_NEGATE, NUMERICOID}
+	{F_NUMERIC_MUL, CSCAN_MULTIPLY, NUMERICOID}, {F_NUMERIC_UMINUS, CSCAN_NEGATE, NUMERICOID},
+	{F_FLOAT8PL, CSCAN_FLOAT_ADD, FLOAT8OID}, {F_FLOAT48PL, CSCAN_FLOAT_ADD, FLOAT8OID}, {F_FLOAT84PL, CSCAN_FLOAT_ADD, FLOAT8OID},
+	{F_FLOAT8MI, CSCAN_FLOAT_SUBTRACT, FLOAT8OID}, {F_FLOAT48MI, CSCAN_FLOAT_SUBTRACT, FLOAT8OID},
+	{F_FLOAT84MI, CSCAN_FLOAT_SUBTRACT, FLOAT8OID},
+	{F_FLOAT8MUL, CSCAN_FLOAT_MULTIPLY, FLOAT8OID}, {F_FLOAT48MUL, CSCAN_FLOAT_MULTIPLY, FLOAT8OID},
+	{F_FLOAT84MUL, CSCAN_FLOAT_MULTIPLY, FLOAT8OID},
+	{F_FLOAT8DIV, CSCAN_FLOAT_DIVIDE, FLOAT8OID}, {F_FLOAT48DIV, CSCAN_FLOAT_DIVIDE, FLOAT8OID},
+	{F_FLOAT84DIV, CSCAN_FLOAT_DIVIDE, FLOAT8OID},
+	{F_FLOAT8UM, CSCAN_FLOAT_NEGATE, FLOAT8OID}, {F_FLOAT4UM, CSCAN_FLOAT_NEGATE, FLOAT4OID}
 };
 
-/* Casts that leave an integer as it is, and the type of their result */
+/* Casts of integers, and the type of their result; most leave them as they are */
 static const CScanArithmetic casts[] = {
 	{F_INT4_INT2, CSCAN_COLUMN, INT4OID}, {F_INT8_INT2, CSCAN_COLUMN, INT8OID}, {F_INT8_INT4, CSCAN_COLUMN, INT8OID},
 	{F_INT4_BOOL, CSCAN_COLUMN, INT4OID},
 	{F_NUMERIC_INT2, CSCAN_COLUMN, NUMERICOID}, {F_NUMERIC_INT4, CSCAN_COLUMN, NUMERICOID},
-	{F_NUMERIC_INT8, CSCAN_COLUMN, NUMERICOID}
+	{F_NUMERIC_INT8, CSCAN_COLUMN, NUMERICOID},
+	{F_FLOAT8_INT2, CSCAN_FLOAT_OF_INTEGER, FLOAT8OID}, {F_FLOAT8_INT4, CSCAN_FLOAT_OF_INTEGER, FLOAT8OID},
+	{F_FLOAT8_INT8, CSCAN_FLOAT_OF_INTEGER, FLOAT8OID}
 };
 
 Oid
@@ -77,6 +88,19 @@ cscan_number_type(Oid type)
 		default:
 			return InvalidOid;
 	}
+}
+
+bool
+cscan_is_float(Oid type)
+{
+	type = getBaseType(type);
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+Oid
+cscan_number_or_float_type(Oid type)
+{
+	return cscan_is_float(type) ? getBaseType(type) : cscan_number_type(type);
 }
 
 int
@@ -120,9 +144,9 @@ compile_column(CScanInput *input, const Var *var, CScanNumber *number)
 	int			column;
 
 	if (var->varno != (int) ((CustomScan *) input->ps->plan)->scan.scanrelid || var->varlevelsup != 0 ||
-		var->varattno <= 0 || !OidIsValid(cscan_number_type(type)))
+		var->varattno <= 0 || !OidIsValid(cscan_number_or_float_type(type)))
 		return false;
-	number->scale = -1;
+	number->scale = cscan_is_float(type) ? CSCAN_FLOAT : -1;
 	if (type == NUMERICOID)
 	{
 		number->scale = cscan_number_scale(typmod);
@@ -138,13 +162,16 @@ compile_column(CScanInput *input, const Var *var, CScanNumber *number)
 static bool
 compile_constant(CScanInput *input, const Const *constant, CScanNumber *number)
 {
-	Oid			type = cscan_number_type(constant->consttype);
+	Oid			type = cscan_number_or_float_type(constant->consttype);
 	int64		value = 0;
 
 	if (!OidIsValid(type) || constant->constisnull)
 		return false;
-	number->scale = -1;
-	if (type != NUMERICOID)
+	number->scale = cscan_is_float(type) ? CSCAN_FLOAT : -1;
+	if (cscan_is_float(type))
+		value = cscan_bits_of_float(type == FLOAT4OID ? DatumGetFloat4(constant->constvalue) :
+									DatumGetFloat8(constant->constvalue));
+	else if (type != NUMERICOID)
 		value = cscan_values_integer_of_datum(constant->constvalue, constant->constlen);
 	else if (!cscan_values_scaled_numeric(constant->constvalue, &number->scale, &value))
 		return false;
@@ -180,9 +207,18 @@ cscan_number_align(CScanInput *input, CScanNumber *left, CScanNumber *right)
 {
 	int			scale = Max(left->scale, right->scale);
 
-	if ((left->scale < 0) != (right->scale < 0))
-		return false;
-	return scale < 0 || (rescale(input, left, scale) && rescale(input, right, scale));
+	if (left->scale < 0 || right->scale < 0)
+		return left->scale == right->scale;
+	return rescale(input, left, scale) && rescale(input, right, scale);
+}
+
+void
+cscan_number_order(CScanInput *input, CScanNumber *number)
+{
+	if (number->scale != CSCAN_FLOAT)
+		return;
+	number->reg = add(input, CSCAN_FLOAT_ORDER, number->reg, number->reg, 0, InvalidOid);
+	number->scale = -1;
 }
 
 static bool
@@ -196,24 +232,29 @@ compile_function(CScanInput *input, Oid function, List *args, CScanNumber *numbe
 	{
 		if (casts[i].function != function || list_length(args) != 1)
 			continue;
-		if (!cscan_number_compile(input, linitial(args), number) || number->scale >= 0)
+		if (!cscan_number_compile(input, linitial(args), number) || number->scale != -1)
 			return false;
-		number->scale = casts[i].result == NUMERICOID ? 0 : -1;
+		number->scale = casts[i].result == NUMERICOID ? 0 : casts[i].result == FLOAT8OID ? CSCAN_FLOAT : -1;
+		if (casts[i].operation != CSCAN_COLUMN)
+			number->reg = add(input, casts[i].operation, number->reg, number->reg, 0, InvalidOid);
 		return true;
 	}
+	if (function == F_FLOAT8_FLOAT4)
+		return list_length(args) == 1 && cscan_number_compile(input, linitial(args), number);
 	for (int i = 0; i < (int) lengthof(arithmetic) && found == NULL; i++)
 	{
 		if (arithmetic[i].function == function)
 			found = &arithmetic[i];
 	}
 	input->computes = true;
-	if (found == NULL || list_length(args) != (found->operation == CSCAN_NEGATE ? 1 : 2) ||
+	if (found == NULL ||
+		list_length(args) != (found->operation == CSCAN_NEGATE || found->operation == CSCAN_FLOAT_NEGATE ? 1 : 2) ||
 		!cscan_number_compile(input, linitial(args), &left))
 		return false;
 	right = left;
 	if (list_length(args) == 2 && !cscan_number_compile(input, lsecond(args), &right))
 		return false;
-	if ((found->result == NUMERICOID) != (left.scale >= 0) || (left.scale < 0) != (right.scale < 0))
+	if ((found->result == NUMERICOID) != (left.scale >= 0) || cscan_is_float(found->result) != (left.scale == CSCAN_FLOAT))
 		return false;
 	number->scale = left.scale;
 	if (found->operation == CSCAN_MULTIPLY && left.scale >= 0)
@@ -241,9 +282,9 @@ cscan_number_compile(CScanInput *input, Expr *expr, CScanNumber *number)
 			return compile_constant(input, (const Const *) expr, number);
 		case T_RelabelType:
 			/* A numeric may get another type modifier, which is another type here. */
-			return OidIsValid(cscan_number_type(exprType((Node *) expr))) &&
-				cscan_number_type(exprType((Node *) expr)) ==
-				cscan_number_type(exprType((Node *) ((RelabelType *) expr)->arg)) &&
+			return OidIsValid(cscan_number_or_float_type(exprType((Node *) expr))) &&
+				cscan_number_or_float_type(exprType((Node *) expr)) ==
+				cscan_number_or_float_type(exprType((Node *) ((RelabelType *) expr)->arg)) &&
 				cscan_number_compile(input, ((RelabelType *) expr)->arg, number);
 		case T_OpExpr:
 			return compile_function(input, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->args, number);

@@ -5,8 +5,8 @@
  *
  * One that needs one column, which has a dictionary in a batch, is computed once
  * for each of its entries.  If it compares strings byte by byte, it is a test of
- * strings (vector/string_test.h) where there is no dictionary.  All else PostgreSQL
- * computes row by row.
+ * strings (vector/string_test.h) where there is no dictionary.  Whether a column is
+ * null is known without a look at its value.  All else PostgreSQL computes row by row.
  *
  * Invariant: bytes decide only where they do for PostgreSQL, which is under each
  * deterministic collation.  Without a collation PostgreSQL has to say so.
@@ -205,6 +205,14 @@ make_set(CScanInput *input, CScanQuestion *question, const ScalarArrayOpExpr *ex
 	return true;
 }
 
+/* Is a column of any type null, or not? */
+static bool
+make_null_test(CScanQuestion *question, const NullTest *expr)
+{
+	question->is_negated = expr->nulltesttype == IS_NOT_NULL;
+	return question->column >= 0 && IsA(expr->arg, Var) && !expr->argisrow;
+}
+
 CScanQuestion *
 cscan_question_create(CScanInput *input, Expr *expr)
 {
@@ -217,7 +225,8 @@ cscan_question_create(CScanInput *input, Expr *expr)
 		question->row.columns[0] : -1;
 	question->is_of_strings = IsA(expr, OpExpr) ? make_test(input, question, (OpExpr *) expr) :
 		IsA(expr, ScalarArrayOpExpr) && make_set(input, question, (ScalarArrayOpExpr *) expr);
-	question->is_by_row = !question->is_of_strings && (question->column < 0 || input->scan->kind != CSCAN_COLUMNS);
+	question->is_of_nulls = IsA(expr, NullTest) && make_null_test(question, (NullTest *) expr);
+	question->is_by_row = !question->is_of_strings && !question->is_of_nulls && (question->column < 0 || input->scan->kind != CSCAN_COLUMNS);
 	input->questions = lappend(input->questions, question);
 	return question;
 }
@@ -343,6 +352,21 @@ test_strings(CScanInput *input, const CScanQuestion *question, const CScanSelect
 	}
 }
 
+/* Find out which rows are null. */
+static void
+test_nulls(CScanInput *input, const CScanQuestion *question, const CScanSelection *from, uint8 *found)
+{
+	const Datum *values;
+	const int64 *codes;
+	const bool *isnull;
+	uint32		nentries;
+
+	if (!cscan_batch_codes(input->batch, question->column, &codes, &isnull, &nentries))
+		cscan_batch_datums(input->batch, question->column, &values, &isnull);
+	for (uint32 i = 0; i < from->n; i++)
+		found[i] = cscan_batch_is_null(isnull, from->rows[i]) != question->is_negated ? ANSWER_TRUE : ANSWER_FALSE;
+}
+
 bool
 cscan_question_ask(void *arg, int number, const CScanSelection *from, CScanSelection *yes, CScanSelection *no)
 {
@@ -353,7 +377,9 @@ cscan_question_ask(void *arg, int number, const CScanSelection *from, CScanSelec
 	uint32		nyes = 0;
 	uint32		nno = 0;
 
-	if (!ask_dictionary(input, question, from, found))
+	if (question->is_of_nulls)
+		test_nulls(input, question, from, found);
+	else if (!ask_dictionary(input, question, from, found))
 	{
 		if (!question->is_of_strings)
 		{

@@ -370,6 +370,13 @@ extern int64 cscan_values_integer_of_datum(Datum value, int16 typlen);
 /* The scale of a numeric, and the integer that it is then; false if that is too large. */
 extern bool cscan_values_scaled_numeric(Datum value, int *scale, int64 *integer);
 
+/*
+ * The same of rows of a batch, which have to have this scale; "isnull" may be NULL.  The
+ * bounds are those of the integers; false if there is one that is none.
+ */
+extern bool cscan_values_scaled_numerics(const Datum *values, const bool *isnull, const uint16 *rows, uint32 n, int scale,
+										 int64 *integers, int64 *minimum, int64 *maximum);
+
 /* Whether numerics of this scale are integers. */
 extern bool cscan_values_is_scale(int scale);
 

@@ -36,6 +36,7 @@
 #define NUMERIC_MAX_INTEGER_SCALE	18
 #define NUMERIC_MAX_DIGITS		11	/* of a scaled integer: 5 before the
 									 * point, 5 behind it, and 1 */
+#define FEW_DIGITS				4	/* their number fits into an integer */
 #define NUMERIC_MAX_BYTES		((NUMERIC_MAX_DIGITS + 1) * sizeof(int16))
 
 static const int64 power_of_10[] = {
@@ -66,8 +67,49 @@ is_ordered(Oid type)
 	}
 }
 
+/*
+ * Add up digits whose sum cannot overflow.  "exponent" is that of ten by which the last
+ * one has to be multiplied.  The last digit may reach beyond the scale: with zeros.
+ */
+static inline bool
+sum_digits(const char *digits, uint32 ndigits, int exponent, int64 *sum)
+{
+	uint64		value = 0;
+	uint64		scaled;
+
+	for (uint32 i = 0; i < ndigits; i++)
+	{
+		int16		digit;
+
+		memcpy(&digit, digits + i * sizeof(int16), sizeof(digit));
+		value = value * NUMERIC_BASE + digit;
+	}
+	if (exponent >= 0 || ndigits == 0)
+	{
+		*sum = ndigits == 0 ? 0 : value * power_of_10[exponent];
+		return true;
+	}
+	/* Divisions by constants are multiplications. */
+	switch (exponent)
+	{
+		case -1:
+			scaled = value / 10;
+			break;
+		case -2:
+			scaled = value / 100;
+			break;
+		case -3:
+			scaled = value / 1000;
+			break;
+		default:
+			return false;
+	}
+	*sum = scaled;
+	return scaled * power_of_10[-exponent] == value;
+}
+
 /* Get the integer that a numeric of this scale is. */
-static bool
+static inline bool
 numeric_to_integer(const char *bytes, uint32 length, int *scale, int64 *integer)
 {
 	uint16		header;
@@ -92,6 +134,16 @@ numeric_to_integer(const char *bytes, uint32 length, int *scale, int64 *integer)
 	ndigits = (length - sizeof(uint16)) / sizeof(int16);
 	if (*scale > NUMERIC_MAX_INTEGER_SCALE || ndigits > NUMERIC_MAX_DIGITS)
 		return false;
+	/* Most have few digits. */
+	if (likely(ndigits <= FEW_DIGITS && 4 * (weight + 1) + *scale <= NUMERIC_MAX_INTEGER_SCALE))
+	{
+		int64		few;
+
+		if (!sum_digits(bytes, ndigits, 4 * (weight + 1 - (int) ndigits) + *scale, &few))
+			return false;
+		*integer = negative ? -few : few;
+		return true;
+	}
 
 	for (uint32 i = 0; i < ndigits; i++)
 	{
@@ -279,6 +331,40 @@ cscan_values_scaled_numeric(Datum value, int *scale, int64 *integer)
 	if (PointerGetDatum(varlena) != value)
 		pfree(varlena);
 	return ok;
+}
+
+bool
+cscan_values_scaled_numerics(const Datum *values, const bool *isnull, const uint16 *rows, uint32 n, int scale,
+							 int64 *integers, int64 *minimum, int64 *maximum)
+{
+	int64		least = PG_INT64_MAX;
+	int64		most = PG_INT64_MIN;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint16		row = rows[i];
+		const char *varlena = DatumGetPointer(values[row]);
+		int64		integer;
+		int			has;
+
+		if (isnull && isnull[row])
+			continue;
+		if (likely(VARATT_IS_SHORT(varlena) && !VARATT_IS_EXTERNAL(varlena)))
+		{
+			if (!numeric_to_integer(VARDATA_SHORT(varlena), VARSIZE_SHORT(varlena) - VARHDRSZ_SHORT, &has, &integer))
+				return false;
+		}
+		else if (!cscan_values_scaled_numeric(values[row], &has, &integer))
+			return false;
+		if (has != scale)
+			return false;
+		integers[row] = integer;
+		least = Min(least, integer);
+		most = Max(most, integer);
+	}
+	*minimum = least;
+	*maximum = most;
+	return true;
 }
 
 static bool

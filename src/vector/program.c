@@ -11,6 +11,7 @@
  */
 #include "program.h"
 
+#include <math.h>
 #include <string.h>
 
 int
@@ -258,6 +259,76 @@ compute_selected(CScanOperation operation, const int64_t *left, const int64_t *r
 	}
 }
 
+#define FLOAT_LOOP(expression) \
+	for (uint32_t i = 0; i < n; i++) \
+	{ \
+		double		a = cscan_float_of_bits(left[i]); \
+		double		b = cscan_float_of_bits(right[i]); \
+\
+		(void) b; \
+		out[i] = cscan_bits_of_float(expression); \
+	}
+
+/* Floats overflow without harm: that of the selected rows is found out afterwards. */
+static void
+compute_floats(CScanOperation operation, const int64_t *restrict left, const int64_t *restrict right, int64_t *restrict out,
+			   uint32_t n)
+{
+	switch (operation)
+	{
+		case CSCAN_FLOAT_ADD:
+			FLOAT_LOOP(a + b);
+			break;
+		case CSCAN_FLOAT_SUBTRACT:
+			FLOAT_LOOP(a - b);
+			break;
+		case CSCAN_FLOAT_MULTIPLY:
+			FLOAT_LOOP(a * b);
+			break;
+		case CSCAN_FLOAT_DIVIDE:
+			FLOAT_LOOP(a / b);
+			break;
+		case CSCAN_FLOAT_NEGATE:
+			FLOAT_LOOP(-a);
+			break;
+		case CSCAN_FLOAT_OF_INTEGER:
+			for (uint32_t i = 0; i < n; i++)
+				out[i] = cscan_bits_of_float((double) left[i]);
+			break;
+		default:
+			for (uint32_t i = 0; i < n; i++)
+				out[i] = cscan_float_order(cscan_float_of_bits(left[i]));
+			break;
+	}
+}
+
+/*
+ * Are all selected results what PostgreSQL's functions would return?  These raise
+ * errors for infinite results, divisors of zero, and products and quotients that are
+ * zero.  Infinite and NaN operands are so few that they are treated alike.
+ */
+static bool
+floats_fit(CScanOperation operation, const int64_t *left, const int64_t *right, const CScanVector *result,
+		   const CScanSelection *selection)
+{
+	bool		may_vanish = operation == CSCAN_FLOAT_MULTIPLY || operation == CSCAN_FLOAT_DIVIDE;
+
+	if (operation > CSCAN_FLOAT_DIVIDE)
+		return true;
+	for (uint32_t i = 0; i < selection->n; i++)
+	{
+		uint16_t	row = selection->rows[i];
+		double		value = cscan_float_of_bits(result->values[row]);
+
+		if (cscan_vector_is_null(result, row))
+			continue;
+		if (!isfinite(value) || (may_vanish && value == 0 && cscan_float_of_bits(left[row]) != 0 &&
+								 cscan_float_of_bits(right[row]) != 0))
+			return false;
+	}
+	return true;
+}
+
 /* A row is null if either of its operands is. */
 static const bool *
 compute_nulls(const CScanVector *left, const CScanVector *right, bool *restrict out, uint32_t n)
@@ -301,6 +372,8 @@ tighten(CScanProgram *program, int number)
 	}
 	tighten(program, instruction->left);
 	tighten(program, instruction->right);
+	if (instruction->operation >= CSCAN_FLOAT_ADD)
+		return;
 	(void) find_bounds(instruction, &program->registers[instruction->left].vector,
 					   &program->registers[instruction->right].vector, &reg->vector);
 }
@@ -329,6 +402,17 @@ compute(CScanProgram *program, int number)
 	right = left ? cscan_program_get(program, instruction->right) : NULL;
 	if (right == NULL)
 		return false;
+	if (instruction->operation >= CSCAN_FLOAT_ADD)
+	{
+		reg->vector.values = reg->values;
+		reg->vector.isnull = compute_nulls(left, right, reg->isnull, program->nrows);
+		reg->vector.minimum = INT64_MIN;
+		reg->vector.maximum = INT64_MAX;
+		compute_floats(instruction->operation, left->values, right->values, reg->values, program->nrows);
+		if (instruction->operation == CSCAN_FLOAT_ORDER)
+			cscan_vector_tighten(&reg->vector, program->selection);
+		return floats_fit(instruction->operation, left->values, right->values, &reg->vector, program->selection);
+	}
 	if (divides(instruction) || !find_bounds(instruction, left, right, &reg->vector))
 	{
 		tighten(program, instruction->left);

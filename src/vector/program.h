@@ -11,7 +11,8 @@
  *
  * Each instruction has the limits of its type.  If the bounds of its result are
  * not within them, some row might overflow, and the register cannot be had in
- * this batch.  The same is true if a divisor may be zero.
+ * this batch.  The same is true if a divisor may be zero, and if some row's result
+ * as a float is infinite, NaN, or has become zero.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +30,14 @@ typedef enum CScanOperation
 	CSCAN_MULTIPLY,
 	CSCAN_DIVIDE,				/* towards zero */
 	CSCAN_REMAINDER,			/* with the dividend's sign */
-	CSCAN_NEGATE
+	CSCAN_NEGATE,
+	CSCAN_FLOAT_ADD,			/* floats; all that follow are about them */
+	CSCAN_FLOAT_SUBTRACT,
+	CSCAN_FLOAT_MULTIPLY,
+	CSCAN_FLOAT_DIVIDE,
+	CSCAN_FLOAT_NEGATE,
+	CSCAN_FLOAT_OF_INTEGER,
+	CSCAN_FLOAT_ORDER			/* the integer by which a float is compared */
 } CScanOperation;
 
 typedef struct CScanInstruction

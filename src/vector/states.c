@@ -9,6 +9,8 @@
  */
 #include "states.h"
 
+#include <math.h>
+
 /* The state of the group of selected row i. */
 #define STATE(type, i)	((type *) (at + (size_t) group_of[i] * size))
 
@@ -109,10 +111,12 @@ cscan_state_sum(const CScanStatePlace *place, const CScanVector *vector, const C
 	}
 }
 
+/* Of rows that are in one group */
+static const uint32_t first[CSCAN_BATCH];
+
 void
 cscan_state_extreme(const CScanStatePlace *place, const CScanVector *vector, const CScanSelection *selection, bool maximum)
 {
-	static const uint32_t first[CSCAN_BATCH];	/* zeros */
 	char	   *at = place->groups + place->offset;
 	size_t		size = place->group_size;
 	const uint32_t *group_of = place->group_of ? place->group_of : first;
@@ -126,6 +130,90 @@ cscan_state_extreme(const CScanStatePlace *place, const CScanVector *vector, con
 		if (cscan_vector_is_null(vector, row))
 			continue;
 		if (state->n++ == 0 || (maximum ? value > state->value : value < state->value))
+			state->value = value;
+	}
+}
+
+bool
+cscan_state_float_sum(const CScanStatePlace *place, const CScanVector *vector, const CScanSelection *selection, bool single)
+{
+	char	   *at = place->groups + place->offset;
+	size_t		size = place->group_size;
+	const uint32_t *group_of = place->group_of ? place->group_of : first;
+
+	for (uint32_t i = 0; i < selection->n; i++)
+	{
+		uint16_t	row = selection->rows[i];
+		CScanFloatSum *state = STATE(CScanFloatSum, i);
+		double		value = cscan_float_of_bits(vector->values[row]);
+		double		sum;
+
+		if (cscan_vector_is_null(vector, row))
+			continue;
+		/* The first value is the sum: 0 + -0 would be 0. */
+		sum = state->n++ == 0 ? value : single ? (float) state->sum + (float) value : state->sum + value;
+		if (isinf(sum) && !isinf(state->sum) && !isinf(value))
+			return false;
+		state->sum = sum;
+	}
+	return true;
+}
+
+bool
+cscan_state_float_average(const CScanStatePlace *place, const CScanVector *vector, const CScanSelection *selection)
+{
+	char	   *at = place->groups + place->offset;
+	size_t		size = place->group_size;
+	const uint32_t *group_of = place->group_of ? place->group_of : first;
+
+	for (uint32_t i = 0; i < selection->n; i++)
+	{
+		uint16_t	row = selection->rows[i];
+		CScanFloatAverage *state = STATE(CScanFloatAverage, i);
+		double		value = cscan_float_of_bits(vector->values[row]);
+		double		before = state->sum;
+
+		if (cscan_vector_is_null(vector, row))
+			continue;
+		state->n++;
+		state->sum += value;
+		if (state->n > 1)
+		{
+			double		difference = value * state->n - state->sum;
+
+			state->squares += difference * difference / (state->n * (state->n - 1));
+			if (isinf(state->sum) || isinf(state->squares))
+			{
+				if (!isinf(before) && !isinf(value))
+					return false;
+				state->squares = NAN;
+			}
+		}
+		else if (!isfinite(value))
+			state->squares = NAN;
+	}
+	return true;
+}
+
+void
+cscan_state_float_extreme(const CScanStatePlace *place, const CScanVector *vector, const CScanSelection *selection, bool maximum)
+{
+	char	   *at = place->groups + place->offset;
+	size_t		size = place->group_size;
+	const uint32_t *group_of = place->group_of ? place->group_of : first;
+
+	for (uint32_t i = 0; i < selection->n; i++)
+	{
+		uint16_t	row = selection->rows[i];
+		CScanFloatExtreme *state = STATE(CScanFloatExtreme, i);
+		double		value = cscan_float_of_bits(vector->values[row]);
+		int64_t		a = cscan_float_order(state->value);
+		int64_t		b = cscan_float_order(value);
+
+		if (cscan_vector_is_null(vector, row))
+			continue;
+		/* Of equal ones, which may look different, the last one counts. */
+		if (state->n++ == 0 || !(maximum ? a > b : a < b))
 			state->value = value;
 	}
 }

@@ -35,6 +35,28 @@ typedef struct CScanExtreme
 	int64_t		value;
 } CScanExtreme;
 
+/* Of sum() of floats */
+typedef struct CScanFloatSum
+{
+	int64_t		n;
+	double		sum;
+} CScanFloatSum;
+
+/* Of avg() of floats: their number, sum, and sum of squares of differences from the average */
+typedef struct CScanFloatAverage
+{
+	double		n;
+	double		sum;
+	double		squares;
+} CScanFloatAverage;
+
+/* Of min() and max() of floats */
+typedef struct CScanFloatExtreme
+{
+	int64_t		n;
+	double		value;
+} CScanFloatExtreme;
+
 /* Where the states of an aggregate are. */
 typedef struct CScanStatePlace
 {
@@ -53,5 +75,17 @@ extern void cscan_state_count(const CScanStatePlace *place, const CScanVector *v
 extern void cscan_state_sum(const CScanStatePlace *place, const CScanVector *vector, const CScanSelection *selection);
 extern void cscan_state_extreme(const CScanStatePlace *place, const CScanVector *vector, const CScanSelection *selection,
 								bool maximum);
+
+/*
+ * The same of floats, in the order of the rows, as PostgreSQL's functions do it;
+ * "single": each sum is rounded to 32 bits.  False if a sum has overflowed: then the
+ * states are not defined.
+ */
+extern bool cscan_state_float_sum(const CScanStatePlace *place, const CScanVector *vector, const CScanSelection *selection,
+								  bool single);
+extern bool cscan_state_float_average(const CScanStatePlace *place, const CScanVector *vector,
+									  const CScanSelection *selection);
+extern void cscan_state_float_extreme(const CScanStatePlace *place, const CScanVector *vector,
+									  const CScanSelection *selection, bool maximum);
 
 #endif							/* CSCAN_STATES_H */

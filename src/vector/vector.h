@@ -14,9 +14,9 @@
  *
  * A *batch* is up to CSCAN_BATCH rows.  A *vector* has one value for each, an
  * integer of 64 bits or null.  Numbers, dates and times are integers as they
- * are; numerics of one scale are multiples of a power of ten; a string is its
- * number among those of its column.  A *selection* says which of the rows still
- * count.
+ * are; numerics of one scale are multiples of a power of ten; a float is its 64
+ * bits, and its vector has no bounds; a string is its number among those of its
+ * column.  A *selection* says which of the rows still count.
  *
  * Invariant: no operation overflows.  A vector has bounds, each operation works
  * out those of its result first, and what may not fit is not done at all
@@ -71,6 +71,47 @@ static inline bool
 cscan_vector_is_null(const CScanVector *vector, uint32_t row)
 {
 	return vector->isnull != NULL && vector->isnull[row];
+}
+
+/* Floats, as their bits */
+static inline double
+cscan_float_of_bits(int64_t bits)
+{
+	union
+	{
+		int64_t		bits;
+		double		value;
+	}			both = {.bits = bits};
+
+	return both.value;
+}
+
+static inline int64_t
+cscan_bits_of_float(double value)
+{
+	union
+	{
+		double		value;
+		int64_t		bits;
+	}			both = {.value = value};
+
+	return both.bits;
+}
+
+/*
+ * An integer for a float, in SQL's order: NaN is equal to itself and greater than all
+ * others, and -0 is 0.
+ */
+static inline int64_t
+cscan_float_order(double value)
+{
+	int64_t		bits = cscan_bits_of_float(value);
+
+	if (value != value)
+		return INT64_MAX;
+	if (value == 0)
+		return 0;
+	return bits >= 0 ? bits : bits ^ INT64_MAX;
 }
 
 /* Set the bounds to what the selected rows have. */

@@ -55,7 +55,7 @@ SELECT condition, pass(condition) FROM unnest(ARRAY[
     'long = repeat(''long '', 402) || 3', 'long <> repeat(''long '', 402) || 3', 'long LIKE ''%g 3''', 'long LIKE ''long long long%''', 'long = ''long long 3''',
     'long IN (''long long 3'', repeat(''long '', 2000) || 4)', 'later = ''later''', 'later <> ''later''', 'later LIKE ''%t%''',
     'v = ''größe 3'' OR id < 10', 'NOT (v = ''größe 3'' OR w LIKE ''ab%'')', 'v = ''größe 3'' AND w = ''ab'' AND id < 1000', 'v LIKE ''%3'' OR v ~ ''5$''',
-    '(v = ''größe 3'') IS TRUE', 'v IS NOT NULL AND v <> ''größe 3''', 'length(v) > 6 AND v = ''größe 3''']) condition;
+    '(v = ''größe 3'') IS TRUE', 'v IS NOT NULL AND v <> ''größe 3''', 'w IS NULL', 'w IS NOT NULL OR id > 2000', 'NOT (b IS NULL)', 'v || w IS NULL', 'later IS NULL', 't IS NULL', 'length(v) > 6 AND v = ''größe 3''']) condition;
 \pset format aligned
 \pset tuples_only off
 
@@ -108,7 +108,7 @@ SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM t WHERE each LIKE '%77' AND v <> '';
 SELECT condition, (pass(condition)).* FROM unnest(ARRAY[
     'each LIKE ''%77'' AND v <> ''''', 'each = ''each 350''', 'each IN (''each 350'', ''each 1'', ''each 1499'')', 'each <> ''each 350'' OR w = ''ab''',
-    'v LIKE ''%e 3'' AND each IS NULL', 'long LIKE ''%g 3'' AND c = ''ab''', 'b = ''\x00ff'' AND d <> ''k3''']) condition;
+    'v LIKE ''%e 3'' AND each IS NULL', 'each IS NOT NULL AND long IS NOT NULL', 'long LIKE ''%g 3'' AND c = ''ab''', 'b = ''\x00ff'' AND d <> ''k3''']) condition;
 RESET enable_seqscan;
 SET client_min_messages = warning;
 DROP SCHEMA strings CASCADE;

@@ -164,7 +164,7 @@ sub condition
 	return "$column IS " . one('NULL', 'NOT NULL') if $kind == 5;
 	return one('o', 'NOT o', 'o IS TRUE', 'o IS NOT FALSE') if $kind == 6;
 	return "$column " . one('IN', 'NOT IN') . ' (' . join(', ', $value, one(@{ $values{$column} })) . ')' if $kind == 7 && $column !~ /^[dtz]/;
-	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), 'length(w) > 6', q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
+	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), 'length(w) > 6', 'f > i', 'f * 2 < s', 'f IN (0, 3, 7.5)', q(f <> 'NaN'), q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
 }
 
 sub aggregate
@@ -177,7 +177,7 @@ sub aggregate
 	elsif ($kind < 7) { $text = "$sum(" . numeric(2) . ')' }
 	elsif ($kind == 10) { $text = 'count(DISTINCT ' . one(qw(i s b n m u d t z v w c o added), integer(1), numeric(1), 'v || w', '7') . ')' }
 	elsif ($kind == 7) { $text = one('min', 'max', 'count') . '(' . one(qw(d t z v f w u c n)) . ')' }
-	else { $text = one('sum(f)', 'bool_and(o)', 'bool_or(o)', 'stddev(s)', 'sum(m * n)', 'count(DISTINCT i)', 'sum(CASE WHEN o THEN i END)', 'max(length(v))', 'regr_count(s, i)') }
+	else { $text = one('sum(f)', 'avg(f)', 'sum(f + i)', 'sum(f * 0.5)', 'avg(f - s)', 'sum(f / 4)', 'count(f * f)', 'count(1 / f)', 'bool_and(o)', 'bool_or(o)', 'stddev(s)', 'sum(m * n)', 'count(DISTINCT i)', 'sum(CASE WHEN o THEN i END)', 'max(length(v))', 'regr_count(s, i)') }
 	my $numeric = $kind >= 5 && $kind < 7 || $text =~ /\([un]\)/;
 	$text .= ' FILTER (WHERE ' . condition(1) . ')' if chance(15);
 	# Nor which of them is the least or the greatest.

@@ -52,5 +52,6 @@ extern void test_groups(void);
 extern void test_states(void);
 extern void test_numbering(void);
 extern void test_strings(void);
+extern void test_floats(void);
 
 #endif							/* HARNESS_H */

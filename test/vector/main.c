@@ -14,6 +14,7 @@ static const TestSuite suites[] = {
 	{"groups", test_groups},
 	{"numbering", test_numbering},
 	{"strings", test_strings},
+	{"floats", test_floats},
 };
 
 int
