@@ -78,6 +78,8 @@ cscan_batch_next(CScanBatch *batch)
 	uint32		first;
 	uint32		end;
 
+	/* Those of the last page show that. */
+	scan->looks_at_rows = batch->page->got > 0;
 	if (!cscan_tuples_next_rows(scan, &first, &end))
 		return false;
 	forget_integers(batch);

@@ -100,6 +100,8 @@ typedef struct CScanCounts
 
 #define CSCAN_NCOUNTS	((int) (sizeof(CScanCounts) / sizeof(uint64)))
 
+#define CSCAN_CACHE_LINE	64		/* bytes that come into the CPU's cache together */
+
 /* How far a chunk has been read ahead, see read_ahead.c. */
 typedef struct CScanAhead
 {
@@ -187,6 +189,7 @@ typedef struct CScanState
 	uint32		taken_room;
 	int			ring_used;		/* frames taken for the ring of "scan" */
 	bool		recheck_page;	/* check the index condition of its tuples */
+	bool		looks_at_rows;	/* of pages; else they are only counted */
 
 	CScanFilter *filter;		/* NULL: every condition is asked row by row */
 	bool		batched;		/* the node above takes batches, not rows */

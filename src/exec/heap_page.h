@@ -50,16 +50,24 @@ cscan_heap_page_count(CScanState *node, int64 before)
 }
 
 /*
- * Another process has brought the page to memory, so it is in no cache of this
- * CPU.  Its tuples are read from the end backwards.  Touching the end and the
- * middle early starts the hardware on both.  More than that costs more than
- * it brings.
+ * Another process has brought the chunk to memory, so it is in no cache of this CPU.
+ * While it works on one page let it get the next one.  Only the buffer's memory is
+ * touched, whatever page it has by then.
  */
 static inline void
-cscan_heap_page_fetch(Page page)
+cscan_heap_page_fetch(CScanState *node, BlockNumber block)
 {
-	__builtin_prefetch((char *) page + BLCKSZ - 1);
-	__builtin_prefetch((char *) page + BLCKSZ / 2);
+	Buffer		buffer;
+	const char *page;
+
+	if (node->self_read || !node->looks_at_rows || block >= node->end_block)
+		return;
+	buffer = cscan_find_buffer(cscan_relation_locator(node->css.ss.ss_currentRelation), block);
+	if (!BufferIsValid(buffer))
+		return;
+	page = (const char *) BufferGetPage(buffer);
+	for (int i = 0; i < BLCKSZ; i += CSCAN_CACHE_LINE)
+		__builtin_prefetch(page + i);
 }
 
 /*
@@ -73,8 +81,7 @@ cscan_heap_page_get(CScanState *node, BlockNumber block, ReadStream *stream)
 
 	cscan_heap_get_page((HeapScanDesc) node->scan, block, stream);
 	cscan_heap_page_count(node, before);
-	if (!node->self_read)
-		cscan_heap_page_fetch(BufferGetPage(((HeapScanDesc) node->scan)->rs_cbuf));
+	cscan_heap_page_fetch(node, block + 1);
 	if (node->kind == CSCAN_TID_RANGE)
 		cscan_tid_range_trim(node);
 	cscan_heap_page_taken(node);

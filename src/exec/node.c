@@ -61,6 +61,7 @@ create_state(CustomScan *cscan)
 #if CSCAN_HAVE_SLOT_OPS
 	node->css.slotOps = node->kind == CSCAN_COLUMNS ? &TTSOpsVirtual : &TTSOpsBufferHeapTuple;
 #endif
+	node->looks_at_rows = true;
 	node->first_rows = list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FIRST_ROWS) &&
 		!cscan_debug_small_scans;
 	node->family_relid = (Oid) list_nth_int(cscan->custom_private, CSCAN_PRIVATE_FAMILY);

@@ -12,9 +12,9 @@
 #include "access/tupmacs.h"
 #include "storage/bufpage.h"
 
+#include "exec/exec.h"
 #include "exec/page_columns.h"
 
-#define CACHE_LINE		64		/* bytes */
 #define MAX_REACH		512		/* bytes of a row that come into the cache early */
 
 static uint8
@@ -67,7 +67,7 @@ cscan_page_columns_create(TupleDesc desc, const int *attributes, int ncolumns, C
 		place = attribute->attlen > 0 ? place + attribute->attlen : -1;
 	}
 	p->rows = cscan_room_take(room, MaxHeapTuplesPerPage * sizeof(CScanPageRow));
-	p->reach = CACHE_LINE;
+	p->reach = CSCAN_CACHE_LINE;
 	for (int c = 0; c < ncolumns; c++)
 	{
 		p->values[c] = cscan_room_take(room, MaxHeapTuplesPerPage * sizeof(Datum));
@@ -99,7 +99,7 @@ find_rows(CScanPageColumns *p)
 		char	   *tuple = PageGetItem(page, PageGetItemId(page, p->heap->rs_vistuples[p->first + i]));
 
 		p->rows[i].tuple = (HeapTupleHeader) tuple;
-		for (uint32 byte = 0; byte < p->reach; byte += CACHE_LINE)
+		for (uint32 byte = 0; byte < p->reach; byte += CSCAN_CACHE_LINE)
 			__builtin_prefetch(tuple + byte);
 	}
 	for (uint32 i = 0; i < p->nrows; i++)

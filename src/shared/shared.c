@@ -116,21 +116,21 @@ limits(void)
 	return limits;
 }
 
-bool
-cscan_in_buffers(RelFileLocator locator, BlockNumber block)
+Buffer
+cscan_find_buffer(RelFileLocator locator, BlockNumber block)
 {
 	BufferTag	tag;
 	uint32		hash;
 	LWLock	   *lock;
-	bool		found;
+	int			found;
 
 	cscan_init_buffer_tag(&tag, locator, block);
 	hash = BufTableHashCode(&tag);
 	lock = BufMappingPartitionLock(hash);
 	LWLockAcquire(lock, LW_SHARED);
-	found = BufTableLookup(&tag, hash) >= 0;
+	found = BufTableLookup(&tag, hash);
 	LWLockRelease(lock);
-	return found;
+	return found >= 0 ? found + 1 : InvalidBuffer;
 }
 
 /* Lay out the parts.  If base is NULL, only add up their sizes. */

@@ -404,8 +404,14 @@ extern uint32 cscan_tables_chunk_blocks(BlockNumber nblocks, uint64 blocks_of_al
 extern void cscan_tables_hide(int table);
 extern void cscan_tables_drop(int table);
 
-/* Is a block in shared buffers just now?  This pins nothing. */
-extern bool cscan_in_buffers(RelFileLocator locator, BlockNumber block);
+/* Get the buffer that a block is in just now, or InvalidBuffer.  This pins nothing. */
+extern Buffer cscan_find_buffer(RelFileLocator locator, BlockNumber block);
+
+static inline bool
+cscan_in_buffers(RelFileLocator locator, BlockNumber block)
+{
+	return BufferIsValid(cscan_find_buffer(locator, block));
+}
 
 /*
  * Set the pool's budget and room, for cscan.buffer_share as it is now, or for
