@@ -17,7 +17,7 @@ CREATE TABLE t (k int, at timestamp, name text, n numeric, price numeric(10,2), 
 INSERT INTO t SELECT i / 4, timestamp '2020-01-01' + (i / 4) * interval '1 minute', 'customer number ' || i / 400, (i % 13) / 10.0 + (i % 3) * 1e15,
         CASE WHEN i % 500 = 0 THEN 'NaN' ELSE i % 1000 / 100.0 END, i % 4, i FROM generate_series(0, 39999) i;
 CREATE TABLE c (LIKE t) WITH (fillfactor = 30);
-INSERT INTO c TABLE t;
+INSERT INTO c SELECT * FROM t ORDER BY v;
 CREATE INDEX t_brin ON t USING brin (v, at, k) WITH (pages_per_range = 4);
 VACUUM (FREEZE, ANALYZE) t, c;
 CREATE INDEX c_columns ON c USING cscan_columns (k, at, name, n, price, f, v) WITH (row_group_blocks = 64);
