@@ -183,8 +183,8 @@ make_key(CScanInput *input, CScanKeyInput *key, Expr *expr)
 	key->kind = input->common->key_kinds[key - input->keys];
 	cscan_row_expr_init(&key->row, input, expr);
 	key->column = IsA(expr, Var) ? cscan_batch_column(input->batch, ((Var *) expr)->varattno - 1) : -1;
-	key->vectorized = key->kind == CSCAN_KEY_DATUM && !contain_volatile_functions((Node *) expr) &&
-		cscan_number_compile(input, expr, &key->number);
+	key->vectorized = (key->kind == CSCAN_KEY_DATUM || key->kind == CSCAN_KEY_NUMERIC) &&
+		!contain_volatile_functions((Node *) expr) && cscan_number_compile(input, expr, &key->number);
 	key->integers = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(int64));
 	key->isnull = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(bool));
 }
@@ -517,6 +517,36 @@ convert_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *selecti
 	key->vector.isnull = isnull;
 }
 
+/* Make numbers of a numeric key's integers.  Equal ones often follow each other. */
+static void
+number_integers(CScanKeyInput *key, const CScanVector *computed, const CScanSelection *selection, CScanNumbering *numbering,
+				const CScanNumberings *all, uint32 *ngrow)
+{
+	int64		last = 0;
+	int64		number = NO_NUMBER;
+
+	for (uint32 i = 0; i < selection->n; i++)
+	{
+		uint16		row = selection->rows[i];
+
+		if (cscan_vector_is_null(computed, row))
+			continue;
+		if (number < 0 || computed->values[row] != last)
+		{
+			char		bytes[CSCAN_NUMERIC_BYTES];
+			uint32		length = cscan_values_numeric_bytes(computed->values[row], key->number.scale, bytes);
+			uint32		n = numbering->n;
+
+			last = computed->values[row];
+			number = cscan_key_number(numbering, bytes, length, i < *ngrow);
+			if (numbering->n > n && are_full(all))
+				*ngrow = i + 1;
+		}
+		key->integers[row] = number;
+	}
+	key->vector.isnull = computed->isnull;
+}
+
 /* Get a key of these rows, which are selected, with bounds. */
 static void
 get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScanNumbering *numbering,
@@ -527,12 +557,14 @@ get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScan
 
 	if (key->vectorized)
 		computed = cscan_program_get(&input->program, key->number.reg);
-	if (computed)
+	if (computed && key->kind == CSCAN_KEY_DATUM)
 		key->vector = *computed;
 	else
 	{
 		key->vector.values = key->integers;
-		if (key->kind == CSCAN_KEY_DATUM || !number_codes(input, key, rows, numbering, may_add))
+		if (computed)
+			number_integers(key, computed, rows, numbering, all, ngrow);
+		else if (key->kind == CSCAN_KEY_DATUM || !number_codes(input, key, rows, numbering, may_add))
 			convert_key(input, key, rows, numbering, all, ngrow);
 	}
 	/* Bounds from disk are not good enough to find places by them. */
@@ -584,12 +616,23 @@ cscan_input_distinct_value(CScanInput *input, int number, uint16 row, bool *isnu
 int64
 cscan_input_shown(CScanInput *input, int number, uint16 row, CScanNumbering *numbering)
 {
-	const CScanKeyInput *key = &input->keys[number];
+	CScanKeyInput *key = &input->keys[number];
 	const Datum *values = key->row.values;
 	const bool *isnull = key->row.isnull;
+	int64		shown;
 
 	if (key->column >= 0)
 		cscan_batch_datums(input->batch, key->column, &values, &isnull);
+	else if (key->vectorized)
+	{
+		/* It may have been computed on vectors. */
+		bool		no_value;
+		Datum		value = cscan_row_expr_value(&key->row, input, row, &no_value);
+
+		shown = no_value ? 0 : number_of(input, CSCAN_KEY_STRING, numbering, value, true);
+		ResetExprContext(input->econtext);
+		return shown;
+	}
 	if (cscan_batch_is_null(isnull, row))
 		return 0;
 	return number_of(input, CSCAN_KEY_STRING, numbering, values[row], true);

@@ -122,7 +122,7 @@ cscan_equal_may_differ(CScanKeyKind kind)
 typedef struct CScanKeyInput
 {
 	CScanKeyKind kind;
-	bool		vectorized;		/* an integer by arithmetic on vectors */
+	bool		vectorized;		/* an integer, or a numeric, by arithmetic on vectors */
 	CScanNumber number;
 	CScanRowExpr row;
 	int			column;			/* of the batch, if the key is one; else -1 */

@@ -377,6 +377,10 @@ extern bool cscan_values_scaled_numeric(Datum value, int *scale, int64 *integer)
 extern bool cscan_values_scaled_numerics(const Datum *values, const bool *isnull, const uint16 *rows, uint32 n, int scale,
 										 int64 *integers, int64 *minimum, int64 *maximum);
 
+/* Write the bytes of the shortest numeric that is equal to such an integer; returns their number. */
+#define CSCAN_NUMERIC_BYTES		24
+extern uint32 cscan_values_numeric_bytes(int64 integer, int scale, char *bytes);
+
 /* Whether numerics of this scale are integers. */
 extern bool cscan_values_is_scale(int scale);
 

@@ -333,6 +333,15 @@ cscan_values_scaled_numeric(Datum value, int *scale, int64 *integer)
 	return ok;
 }
 
+uint32
+cscan_values_numeric_bytes(int64 integer, int scale, char *bytes)
+{
+	StaticAssertStmt(CSCAN_NUMERIC_BYTES >= NUMERIC_MAX_BYTES, "the bytes of a numeric have room");
+	for (; scale > 0 && integer % 10 == 0; scale--)
+		integer /= 10;
+	return integer_to_numeric(integer, scale, bytes);
+}
+
 bool
 cscan_values_scaled_numerics(const Datum *values, const bool *isnull, const uint16 *rows, uint32 n, int scale,
 							 int64 *integers, int64 *minimum, int64 *maximum)

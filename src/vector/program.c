@@ -9,6 +9,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include "calendar.h"
 #include "program.h"
 
 #include <math.h>
@@ -126,6 +127,24 @@ bounds_of_product(const CScanVector *left, const CScanVector *right, CScanWide *
 	}
 }
 
+static CScanWide
+floor_of(int64_t value, int64_t unit)
+{
+	int64_t		rest = value % unit;
+
+	return (CScanWide) value - rest - (rest < 0 ? unit : 0);
+}
+
+/* The year, and the first date of one, grow with the date. */
+static void
+bounds_of_field(CScanCalendarField field, const CScanVector *dates, CScanWide *low, CScanWide *high)
+{
+	*low = field == CSCAN_FIELD_QUARTER || field == CSCAN_FIELD_MONTH || field == CSCAN_FIELD_DAY ? 1 :
+		cscan_calendar_field(field, dates->minimum);
+	*high = field == CSCAN_FIELD_QUARTER ? 4 : field == CSCAN_FIELD_MONTH ? 12 : field == CSCAN_FIELD_DAY ? 31 :
+		cscan_calendar_field(field, dates->maximum);
+}
+
 /* The bounds of an instruction's result; false if they are beyond its type's. */
 static bool
 find_bounds(const CScanInstruction *instruction, const CScanVector *left, const CScanVector *right, CScanVector *result)
@@ -155,6 +174,17 @@ find_bounds(const CScanInstruction *instruction, const CScanVector *left, const 
 		case CSCAN_NEGATE:
 			low = -(CScanWide) left->maximum;
 			high = -(CScanWide) left->minimum;
+			break;
+		case CSCAN_FLOOR:
+			if (left->minimum == INT64_MIN || left->maximum == INT64_MAX)
+				return false;
+			low = floor_of(left->minimum, instruction->constant);
+			high = floor_of(left->maximum, instruction->constant);
+			break;
+		case CSCAN_CALENDAR:
+			if (left->minimum < CSCAN_FIRST_DATE || left->maximum > CSCAN_LAST_DATE)
+				return false;
+			bounds_of_field((CScanCalendarField) instruction->constant, left, &low, &high);
 			break;
 		case CSCAN_DIVIDE:
 			if (right->minimum <= 0 && right->maximum >= 0)
@@ -256,6 +286,61 @@ compute_selected(CScanOperation operation, const int64_t *left, const int64_t *r
 				out[row] = left[row] % right[row];
 				break;
 		}
+	}
+}
+
+/* The compiler divides by a constant without a division. */
+#define FLOOR_LOOP(unit) \
+	for (uint32_t i = 0; i < n; i++) \
+	{ \
+		int64_t		rest = left[i] % (int64_t) (unit); \
+\
+		out[i] = (int64_t) ((uint64_t) left[i] - (uint64_t) rest - (rest < 0 ? (uint64_t) (unit) : 0)); \
+	}
+
+/* Units of microseconds */
+#define SECOND		INT64_C(1000000)
+#define MINUTE		(60 * SECOND)
+#define HOUR		(60 * MINUTE)
+#define DAY			(24 * HOUR)
+#define WEEK		(7 * DAY)
+
+static void
+compute_floors(const int64_t *restrict left, int64_t unit, int64_t *restrict out, uint32_t n)
+{
+	switch (unit)
+	{
+		case SECOND:
+			FLOOR_LOOP(SECOND);
+			break;
+		case MINUTE:
+			FLOOR_LOOP(MINUTE);
+			break;
+		case HOUR:
+			FLOOR_LOOP(HOUR);
+			break;
+		case DAY:
+			FLOOR_LOOP(DAY);
+			break;
+		case WEEK:
+			FLOOR_LOOP(WEEK);
+			break;
+		default:
+			FLOOR_LOOP(unit);
+			break;
+	}
+}
+
+/* Other rows may have no date that there is. */
+static void
+compute_fields(CScanCalendarField field, const int64_t *left, const bool *isnull, int64_t *out, const CScanSelection *selection)
+{
+	for (uint32_t i = 0; i < selection->n; i++)
+	{
+		uint16_t	row = selection->rows[i];
+
+		if (!isnull || !isnull[row])
+			out[row] = cscan_calendar_field(field, left[row]);
 	}
 }
 
@@ -422,7 +507,12 @@ compute(CScanProgram *program, int number)
 	}
 	reg->vector.values = reg->values;
 	reg->vector.isnull = compute_nulls(left, right, reg->isnull, program->nrows);
-	if (divides(instruction) || program->selection->n < program->nrows / 4)
+	if (instruction->operation == CSCAN_FLOOR)
+		compute_floors(left->values, instruction->constant, reg->values, program->nrows);
+	else if (instruction->operation == CSCAN_CALENDAR)
+		compute_fields((CScanCalendarField) instruction->constant, left->values, reg->vector.isnull, reg->values,
+					   program->selection);
+	else if (divides(instruction) || program->selection->n < program->nrows / 4)
 		compute_selected(instruction->operation, left->values, right->values, reg->vector.isnull, reg->values,
 						 program->selection);
 	else

@@ -31,6 +31,9 @@ typedef enum CScanOperation
 	CSCAN_DIVIDE,				/* towards zero */
 	CSCAN_REMAINDER,			/* with the dividend's sign */
 	CSCAN_NEGATE,
+	CSCAN_FLOOR,				/* the multiple of "constant" that is not greater, of
+								 * what is neither the least nor the most integer */
+	CSCAN_CALENDAR,				/* of days, what "constant" says; see calendar.h */
 	CSCAN_FLOAT_ADD,			/* floats; all that follow are about them */
 	CSCAN_FLOAT_SUBTRACT,
 	CSCAN_FLOAT_MULTIPLY,
@@ -46,7 +49,7 @@ typedef struct CScanInstruction
 	int			left;			/* registers before this one; of a column its
 								 * number */
 	int			right;
-	int64_t		constant;
+	int64_t		constant;		/* a constant's value; a unit; a field of a date */
 	bool		is_null;		/* of a constant */
 	int64_t		least;			/* limits of the type */
 	int64_t		most;

@@ -5,6 +5,7 @@
  *
  *		predicate.c		which rows meet a condition
  *		program.c		arithmetic
+ *		calendar.c		fields of dates
  *		states.c		what aggregates know of rows
  *		group_table.c		the groups of rows with equal keys
  *		numbering.c		strings as integers

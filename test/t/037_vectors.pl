@@ -164,7 +164,7 @@ sub condition
 	return "$column IS " . one('NULL', 'NOT NULL') if $kind == 5;
 	return one('o', 'NOT o', 'o IS TRUE', 'o IS NOT FALSE') if $kind == 6;
 	return "$column " . one('IN', 'NOT IN') . ' (' . join(', ', $value, one(@{ $values{$column} })) . ')' if $kind == 7 && $column !~ /^[dtz]/;
-	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), 'length(w) > 6', 'f > i', 'f * 2 < s', 'f IN (0, 3, 7.5)', q(f <> 'NaN'), q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
+	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), 'length(w) > 6', 'f > i', 'f * 2 < s', 'f IN (0, 3, 7.5)', time_field() . ' IS NOT NULL', q(extract(month FROM d) = 3), q(extract(dow FROM t) IN (0, 6)), q(t::date > '2020-03-01'), q(f <> 'NaN'), q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
 }
 
 sub aggregate
@@ -184,11 +184,20 @@ sub aggregate
 	return $numeric && $text =~ /^m/ ? "trim_scale($text)" : $text;
 }
 
+# Fields of dates and timestamps; equal numerics look alike.
+sub time_field
+{
+	my $field = one(qw(second minute hour day week month quarter year dow isodow doy epoch));
+	return one("extract($field FROM t)", "date_part('$field', t)", 'd::timestamp', 't::date') if chance(40);
+	return "extract($field FROM d)" if $field !~ /second|minute|hour/ && chance(40);
+	return "date_trunc('" . one(qw(second minute hour day week month quarter year)) . "', t)";
+}
+
 sub keys_of
 {
 	my @keys;
 	return (one(qw(b b t z)), chance(30) ? one(qw(v s u)) : ()) if chance(15);
-	push @keys, one(qw(s o d c v w n m i b added), 'i % 7', 's + 1', 'v || w', 'upper(c)', 'b / 100', q(date_trunc('month', t)), 'u', '1 + 1') for 1 .. one(0, 0, 1, 1, 2, 3);
+	push @keys, one(qw(s o d c v w n m i b added), 'i % 7', 's + 1', 'v || w', 'upper(c)', 'b / 100', time_field(), time_field(), 'u', 'n * 2', '1 + 1') for 1 .. one(0, 0, 1, 1, 2, 3);
 	return @keys;
 }
 

@@ -53,5 +53,6 @@ extern void test_states(void);
 extern void test_numbering(void);
 extern void test_strings(void);
 extern void test_floats(void);
+extern void test_calendar(void);
 
 #endif							/* HARNESS_H */

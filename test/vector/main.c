@@ -15,6 +15,7 @@ static const TestSuite suites[] = {
 	{"numbering", test_numbering},
 	{"strings", test_strings},
 	{"floats", test_floats},
+	{"calendar", test_calendar},
 };
 
 int
