@@ -217,6 +217,7 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	exprs = list_concat(list_concat(exprs, plan->scan.plan.qual), index_conditions);
 	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid, exprs), &input->room);
 	input->batch->selection = &input->selection;
+	input->choice_methods = &cscan_cases_methods;
 	input->program.load = cscan_number_load;
 	input->program.arg = input;
 	input->program.memory = cscan_memory_of(CurrentMemoryContext);
@@ -255,6 +256,7 @@ cscan_input_begin(CScanInput *input)
 		input->clauses[i]->fixed_known = false;
 	for (int i = 0; i < input->nfilters; i++)
 		input->filters[i]->fixed_known = false;
+	cscan_cases_begin(input);
 	foreach(lc, input->questions)
 		((CScanQuestion *) lfirst(lc))->runs = 0;
 }

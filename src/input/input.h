@@ -6,6 +6,7 @@
  *
  *		filter.c		a CScan that hands out rows, and finds them on vectors
  *		input.c			batch for batch
+ *		cases.c			CASE and COALESCE as arithmetic on vectors
  *		conditions.c	conditions as predicates on vectors
  *		questions.c		parts of them that are not about numbers
  *		numbers.c		expressions as arithmetic on vectors
@@ -152,7 +153,19 @@ typedef struct CScanInputCommon
 	CScanKeyKind *key_kinds;	/* also of DISTINCT */
 } CScanInputCommon;
 
-typedef struct CScanInput
+/* CASE, or COALESCE, see cases.c. */
+typedef struct CScanChoice CScanChoice;
+
+typedef struct CScanInput CScanInput;
+
+/* How those below get one, and its values of a batch. */
+typedef struct CScanChoiceMethods
+{
+	bool		(*compile) (CScanInput *input, Expr *expr, CScanNumber *number);
+	bool		(*load) (CScanInput *input, int number, const CScanSelection *selection, CScanVector *vector);
+} CScanChoiceMethods;
+
+struct CScanInput
 {
 	CScanState *scan;
 	const CScanInputCommon *common;
@@ -168,6 +181,8 @@ typedef struct CScanInput
 									 * have vectors; see cscan_input_recheck() */
 	int			nindex_clauses;
 	List	   *questions;		/* CScanQuestion */
+	List	   *choices;		/* CScanChoice; the program's column -1 is the first */
+	const CScanChoiceMethods *choice_methods;
 	bool		computes;		/* an expression has been vectorized that does more
 								 * than to name a column */
 	CScanKeyInput *keys;		/* to group by, and then those of DISTINCT */
@@ -180,7 +195,7 @@ typedef struct CScanInput
 
 	/* The rows of the batch that meet the conditions */
 	CScanSelection selection;
-} CScanInput;
+};
 
 /* ---------- rows.c ---------- */
 
@@ -251,6 +266,13 @@ extern CScanQuestion *cscan_question_create(CScanInput *input, Expr *expr);
 
 /* Answer the questions of predicates. */
 extern bool cscan_question_ask(void *arg, int question, const CScanSelection *from, CScanSelection *yes, CScanSelection *no);
+
+/* ---------- cases.c ---------- */
+
+extern const CScanChoiceMethods cscan_cases_methods;
+
+/* Begin a pass. */
+extern void cscan_cases_begin(CScanInput *input);
 
 /* ---------- input.c ---------- */
 

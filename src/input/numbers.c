@@ -123,8 +123,11 @@ cscan_number_scale(int32 typmod)
 bool
 cscan_number_load(void *arg, int column, const CScanSelection *selection, CScanVector *vector)
 {
-	(void) selection;			/* the batch's */
-	return cscan_batch_integers(((CScanInput *) arg)->batch, column, vector);
+	CScanInput *input = arg;
+
+	if (column < 0)
+		return input->choice_methods->load(input, -1 - column, selection, vector);
+	return cscan_batch_integers(input->batch, column, vector);
 }
 
 static int
@@ -515,6 +518,9 @@ cscan_number_compile(CScanInput *input, Expr *expr, CScanNumber *number)
 			return compile_function(input, ((OpExpr *) expr)->opfuncid, ((OpExpr *) expr)->args, number);
 		case T_FuncExpr:
 			return compile_function(input, ((FuncExpr *) expr)->funcid, ((FuncExpr *) expr)->args, number);
+		case T_CaseExpr:
+		case T_CoalesceExpr:
+			return input->choice_methods->compile(input, expr, number);
 		default:
 			return false;
 	}

@@ -116,6 +116,9 @@ sub integer
 {
 	my ($depth) = @_;
 	return chance(75) ? one(@integers) : one('0', '1', '-3', '1000', '70000', '5000000000') if $depth == 0 || chance(30);
+	return 'CASE WHEN ' . condition(1) . ' THEN ' . integer($depth - 1) . (chance(30) ? ' WHEN ' . condition(0) . ' THEN ' . integer(0) : '') .
+		(chance(60) ? ' ELSE ' . one(integer(0), 'NULL') : '') . ' END' if chance(8);
+	return 'coalesce(' . join(', ', map { integer(0) } 1 .. one(1, 2, 3)) . ')' if chance(5);
 	return '(' . integer($depth - 1) . one(' + ', ' - ', ' * ', ' / ', ' % ') . integer($depth - 1) . ')' if chance(90);
 	return '(- ' . integer($depth - 1) . ')';
 }
@@ -124,6 +127,7 @@ sub numeric
 {
 	my ($depth) = @_;
 	return chance(70) ? one(qw(n m u)) : one('0.5', '1', '12.345', '0.00', '-7') if $depth == 0 || chance(30);
+	return 'CASE WHEN ' . condition(0) . ' THEN ' . numeric($depth - 1) . one(' END', ' ELSE ' . numeric(0) . ' END', ' ELSE 0 END') if chance(6);
 	return '(' . numeric($depth - 1) . one(' + ', ' - ', ' * ', ' / ') . numeric($depth - 1) . ')' if chance(80);
 	return integer($depth - 1) . '::numeric';
 }
@@ -177,7 +181,7 @@ sub aggregate
 	elsif ($kind < 7) { $text = "$sum(" . numeric(2) . ')' }
 	elsif ($kind == 10) { $text = 'count(DISTINCT ' . one(qw(i s b n m u d t z v w c o added), integer(1), numeric(1), 'v || w', '7') . ')' }
 	elsif ($kind == 7) { $text = one('min', 'max', 'count') . '(' . one(qw(d t z v f w u c n)) . ')' }
-	else { $text = one('sum(f)', 'avg(f)', 'sum(f + i)', 'sum(f * 0.5)', 'avg(f - s)', 'sum(f / 4)', 'count(f * f)', 'count(1 / f)', 'bool_and(o)', 'bool_or(o)', 'stddev(s)', 'sum(m * n)', 'count(DISTINCT i)', 'sum(CASE WHEN o THEN i END)', 'max(length(v))', 'regr_count(s, i)') }
+	else { $text = one('sum(f)', 'avg(f)', 'sum(f + i)', 'sum(f * 0.5)', 'avg(f - s)', 'sum(f / 4)', q(sum(CASE WHEN v LIKE 'value 1%' THEN f END)), 'avg(coalesce(f, 0))', 'count(f * f)', 'count(1 / f)', 'bool_and(o)', 'bool_or(o)', 'stddev(s)', 'sum(m * n)', 'count(DISTINCT i)', 'sum(CASE WHEN o THEN i END)', 'max(length(v))', 'regr_count(s, i)') }
 	my $numeric = $kind >= 5 && $kind < 7 || $text =~ /\([un]\)/;
 	$text .= ' FILTER (WHERE ' . condition(1) . ')' if chance(15);
 	# Nor which of them is the least or the greatest.

@@ -1,0 +1,60 @@
+-- CASE and COALESCE on vectors.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set helpers :abs_srcdir '/sql/helpers.psql'
+CREATE SCHEMA cases;
+SET search_path = cases, public;
+\i :helpers
+CREATE TABLE t (id int, grp int, n numeric(10,2), f float8, v text, d date, o boolean) WITH (fillfactor = 40);
+INSERT INTO t SELECT i, i % 10, CASE WHEN i % 9 > 0 THEN i / 100.0 END, CASE WHEN i % 4 > 0 THEN i / 8.0 END, CASE WHEN i % 5 > 0 THEN 'value ' || i % 7 END,
+    date '2020-01-01' + i / 100, CASE WHEN i % 3 > 0 THEN i % 2 = 0 END FROM generate_series(1, 4000) i;
+INSERT INTO t VALUES (NULL);
+VACUUM (FREEZE, ANALYZE) t;
+
+CREATE FUNCTION answer(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    got text;
+BEGIN
+    EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x' INTO got;
+    RETURN CASE WHEN length(got) > 100 THEN 'md5 ' || md5(got) ELSE got END;
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLERRM;
+END $$;
+CREATE FUNCTION same(query text, OUT answer text, OUT same boolean, OUT by_row text) LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    SET LOCAL cscan.vectors = off;
+    answer := answer(query);
+    SET LOCAL cscan.vectors = on;
+    same := answer IS NOT DISTINCT FROM answer(query);
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line ~ 'Row by Row' THEN
+            by_row := trim(line);
+        END IF;
+    END LOOP;
+END $$;
+\pset format unaligned
+\pset tuples_only on
+SELECT query, same(query) FROM unnest(ARRAY[
+    'SELECT sum(CASE WHEN grp = 3 THEN 1 ELSE 0 END), sum(CASE WHEN o THEN id END), count(CASE WHEN v LIKE ''%3'' THEN 1 END) FROM t',
+    'SELECT grp, sum(CASE WHEN v = ''value 3'' THEN n WHEN f > 100 THEN n * 1 ELSE NULL END), max(CASE WHEN o THEN d END) FROM t GROUP BY grp',
+    'SELECT sum(CASE WHEN o THEN n ELSE 0 END), sum(CASE WHEN id < 0 THEN n ELSE 0 END) FROM t', 'SELECT sum(CASE WHEN id < 0 THEN n ELSE 0.00 END) FROM t',
+    'SELECT sum(CASE WHEN o THEN f ELSE 0 END), avg(CASE WHEN o THEN f ELSE -1.5 END), min(CASE WHEN f > 3 THEN f END) FROM t',
+    'SELECT CASE WHEN grp < 3 THEN 1 WHEN grp < 6 THEN 2 END, count(*) FROM t GROUP BY 1', 'SELECT coalesce(grp, -1), sum(coalesce(id, 0)), avg(coalesce(f, 0)) FROM t GROUP BY 1',
+    'SELECT coalesce(n, -1.00), count(*) FROM t WHERE id < 30 GROUP BY 1', 'SELECT sum(coalesce(n, 0)) FROM t', 'SELECT count(coalesce(o, id > 10)), sum(coalesce(NULL, grp, 7)) FROM t',
+    'SELECT sum(CASE WHEN grp > 0 THEN 100 / grp ELSE 0 END) FROM t', 'SELECT sum(CASE WHEN id > 100 THEN 100 / grp END) FROM t', 'SELECT sum(CASE WHEN 10 / grp > 3 THEN 1 END) FROM t WHERE grp <> 0',
+    'SELECT sum(CASE WHEN id < 3000 THEN id ELSE id * 2147483647 END) FROM t', 'SELECT sum(CASE WHEN id < 5000 THEN id ELSE id * 2147483647 END) FROM t',
+    'SELECT sum(CASE grp WHEN 1 THEN 10 WHEN 2 THEN 20 END) FROM t', 'SELECT sum(CASE WHEN length(v) > 3 THEN 1 END) FROM t', 'SELECT sum(CASE WHEN v > ''value 3'' OR grp = 1 THEN 1 END) FROM t',
+    'SELECT count(*) FROM t WHERE CASE WHEN grp > 5 THEN id ELSE grp END = 8', 'SELECT count(*) FROM t WHERE coalesce(grp, 0) = 0', 'SELECT id FROM t WHERE coalesce(n, 0.00) = 0 AND id < 50',
+    'SELECT sum(CASE WHEN grp = 1 THEN CASE WHEN o THEN 1 ELSE 2 END ELSE coalesce(id, 0) END) FROM t', 'SELECT sum(CASE WHEN o THEN NULL::int END) FROM t',
+    'SELECT max(CASE WHEN o THEN v END) FROM t', 'SELECT sum(id) FILTER (WHERE CASE WHEN o THEN grp ELSE 5 END = 5) FROM t', 'SELECT sum(CASE WHEN (grp = 1) IS TRUE THEN 1 END) FROM t']) query;
+\pset format aligned
+\pset tuples_only off
+SET plan_cache_mode = force_generic_plan;
+PREPARE p(int, text) AS SELECT sum(CASE WHEN grp = $1 OR v = $2 THEN 1 ELSE 0 END) FROM t;
+EXECUTE p(3, 'value 3');
+EXECUTE p(4, NULL);
+RESET plan_cache_mode;
+SELECT x, y.* FROM generate_series(1, 3) x, LATERAL (SELECT sum(CASE WHEN grp = x THEN id END), sum(CASE WHEN grp <> 0 THEN x END) FROM t OFFSET 0) y;
+SET client_min_messages = warning;
+DROP SCHEMA cases CASCADE;
