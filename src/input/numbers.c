@@ -264,10 +264,17 @@ limit_timestamp(CScanInput *input, int reg)
 	return limit(input, reg, CSCAN_FIRST_DATE * USECS_PER_DAY, END_TIMESTAMP - 7 * USECS_PER_DAY);
 }
 
+/* How many units a value is, rounded down */
+static int
+compile_units(CScanInput *input, int reg, int64 unit)
+{
+	return add(input, CSCAN_UNITS, reg, reg, unit, INT8OID);
+}
+
 static int
 compile_floor(CScanInput *input, int reg, int64 unit)
 {
-	return add(input, CSCAN_FLOOR, reg, reg, unit, INT8OID);
+	return add(input, CSCAN_MULTIPLY, compile_units(input, reg, unit), constant(input, unit), 0, INT8OID);
 }
 
 /* What is left of a multiple of "unit", in units of "part" */
@@ -276,14 +283,13 @@ compile_part(CScanInput *input, int reg, int64 unit, int64 part)
 {
 	int			rest = add(input, CSCAN_SUBTRACT, reg, compile_floor(input, reg, unit), 0, INT8OID);
 
-	return part == 1 ? rest : add(input, CSCAN_DIVIDE, rest, constant(input, part), 0, INT8OID);
+	return part == 1 ? rest : compile_units(input, rest, part);
 }
 
 static int
 compile_days(CScanInput *input, int timestamp)
 {
-	return add(input, CSCAN_DIVIDE, compile_floor(input, timestamp, USECS_PER_DAY), constant(input, USECS_PER_DAY), 0,
-			   INT8OID);
+	return compile_units(input, timestamp, USECS_PER_DAY);
 }
 
 static int

@@ -22,6 +22,7 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_statistic.h"
 #include "commands/defrem.h"
+#include "executor/nodeAgg.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -323,11 +324,10 @@ rows_looked_at(Path *path)
 	return rows;
 }
 
-/* What PostgreSQL would write and read if the groups do not fit into memory. */
+/* What PostgreSQL would write and read if the groups do not fit into memory; "entry": bytes of a group of its own. */
 static Cost
-cost_of_spilling(double rows, double ngroups, int width, int naggregates)
+cost_of_spilling(double rows, double ngroups, int width, Size entry)
 {
-	double		entry = MAXALIGN(width) + 32 + 48.0 * naggregates;
 	double		limit = (double) get_hash_memory_limit();
 	double		share = 1.0 - limit / (ngroups * entry);
 	double		pages;
@@ -493,7 +493,8 @@ set_costs(PlannerInfo *root, Path *child, const CScanGrouping *grouping, const C
 	transitions = child->rows * (costs.transCost.per_tuple + list_length(grouping->keys) * cpu_operator_cost);
 	path->startup_cost = child->total_cost - Min(saved(child), child->total_cost - child->startup_cost) +
 		VECTORS_SHARE * transitions + costs.transCost.startup + costs.finalCost.startup +
-		cost_of_spilling(child->rows, ngroups * open, child->pathtarget->width, list_length(grouping->aggrefs)) +
+		cost_of_spilling(child->rows, ngroups * open, child->pathtarget->width,
+						 hash_agg_entry_size(list_length(grouping->aggrefs), child->pathtarget->width, costs.transitionSpace)) +
 		cost_of_distinct(child->rows, grouping);
 	path->total_cost = path->startup_cost + ngroups * (cpu_tuple_cost + costs.finalCost.per_tuple);
 	path->startup_cost = child->startup_cost +

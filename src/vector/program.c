@@ -127,12 +127,10 @@ bounds_of_product(const CScanVector *left, const CScanVector *right, CScanWide *
 	}
 }
 
-static CScanWide
-floor_of(int64_t value, int64_t unit)
+static inline int64_t
+units_of(int64_t value, int64_t unit)
 {
-	int64_t		rest = value % unit;
-
-	return (CScanWide) value - rest - (rest < 0 ? unit : 0);
+	return value / unit - (value % unit < 0);
 }
 
 /* The year, and the first date of one, grow with the date. */
@@ -175,11 +173,11 @@ find_bounds(const CScanInstruction *instruction, const CScanVector *left, const 
 			low = -(CScanWide) left->maximum;
 			high = -(CScanWide) left->minimum;
 			break;
-		case CSCAN_FLOOR:
+		case CSCAN_UNITS:
 			if (left->minimum == INT64_MIN || left->maximum == INT64_MAX)
 				return false;
-			low = floor_of(left->minimum, instruction->constant);
-			high = floor_of(left->maximum, instruction->constant);
+			low = units_of(left->minimum, instruction->constant);
+			high = units_of(left->maximum, instruction->constant);
 			break;
 		case CSCAN_CALENDAR:
 			if (left->minimum < CSCAN_FIRST_DATE || left->maximum > CSCAN_LAST_DATE)
@@ -290,13 +288,9 @@ compute_selected(CScanOperation operation, const int64_t *left, const int64_t *r
 }
 
 /* The compiler divides by a constant without a division. */
-#define FLOOR_LOOP(unit) \
+#define UNITS_LOOP(unit) \
 	for (uint32_t i = 0; i < n; i++) \
-	{ \
-		int64_t		rest = left[i] % (int64_t) (unit); \
-\
-		out[i] = (int64_t) ((uint64_t) left[i] - (uint64_t) rest - (rest < 0 ? (uint64_t) (unit) : 0)); \
-	}
+		out[i] = units_of(left[i], unit)
 
 /* Units of microseconds */
 #define SECOND		INT64_C(1000000)
@@ -306,27 +300,27 @@ compute_selected(CScanOperation operation, const int64_t *left, const int64_t *r
 #define WEEK		(7 * DAY)
 
 static void
-compute_floors(const int64_t *restrict left, int64_t unit, int64_t *restrict out, uint32_t n)
+compute_units(const int64_t *restrict left, int64_t unit, int64_t *restrict out, uint32_t n)
 {
 	switch (unit)
 	{
 		case SECOND:
-			FLOOR_LOOP(SECOND);
+			UNITS_LOOP(SECOND);
 			break;
 		case MINUTE:
-			FLOOR_LOOP(MINUTE);
+			UNITS_LOOP(MINUTE);
 			break;
 		case HOUR:
-			FLOOR_LOOP(HOUR);
+			UNITS_LOOP(HOUR);
 			break;
 		case DAY:
-			FLOOR_LOOP(DAY);
+			UNITS_LOOP(DAY);
 			break;
 		case WEEK:
-			FLOOR_LOOP(WEEK);
+			UNITS_LOOP(WEEK);
 			break;
 		default:
-			FLOOR_LOOP(unit);
+			UNITS_LOOP(unit);
 			break;
 	}
 }
@@ -335,12 +329,22 @@ compute_floors(const int64_t *restrict left, int64_t unit, int64_t *restrict out
 static void
 compute_fields(CScanCalendarField field, const int64_t *left, const bool *isnull, int64_t *out, const CScanSelection *selection)
 {
+	int64_t		last = CSCAN_FIRST_DATE;
+	int64_t		value = cscan_calendar_field(field, last);
+
 	for (uint32_t i = 0; i < selection->n; i++)
 	{
 		uint16_t	row = selection->rows[i];
 
-		if (!isnull || !isnull[row])
-			out[row] = cscan_calendar_field(field, left[row]);
+		if (isnull && isnull[row])
+			continue;
+		/* A day often has many rows. */
+		if (left[row] != last)
+		{
+			last = left[row];
+			value = cscan_calendar_field(field, last);
+		}
+		out[row] = value;
 	}
 }
 
@@ -507,8 +511,8 @@ compute(CScanProgram *program, int number)
 	}
 	reg->vector.values = reg->values;
 	reg->vector.isnull = compute_nulls(left, right, reg->isnull, program->nrows);
-	if (instruction->operation == CSCAN_FLOOR)
-		compute_floors(left->values, instruction->constant, reg->values, program->nrows);
+	if (instruction->operation == CSCAN_UNITS)
+		compute_units(left->values, instruction->constant, reg->values, program->nrows);
 	else if (instruction->operation == CSCAN_CALENDAR)
 		compute_fields((CScanCalendarField) instruction->constant, left->values, reg->vector.isnull, reg->values,
 					   program->selection);
