@@ -158,6 +158,38 @@ check_permissions(const Aggref *aggref)
 	ReleaseSysCache(procedure);
 }
 
+static bool
+check_function(Oid function, void *context)
+{
+	(void) context;
+	check_permission(function, GetUserId());
+	return false;
+}
+
+/*
+ * A walker: the user must be allowed to call the functions of an expression.  What is
+ * computed on vectors does not call them; PostgreSQL checks these kinds.
+ */
+static bool
+check_expression(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+			(void) check_functions_in_node(node, check_function, context);
+			break;
+		default:
+			break;
+	}
+	return expression_tree_walker(node, check_expression, context);
+}
+
 void
 cscan_aggregates_init(CScanAggregateState *node, List *aggrefs)
 {
@@ -200,6 +232,10 @@ cscan_aggregates_init(CScanAggregateState *node, List *aggrefs)
 			node->filters = lappend(node->filters, aggregate->aggref->aggfilter);
 		}
 	}
+	(void) check_expression((Node *) node->keys, NULL);
+	(void) check_expression((Node *) node->distinct, NULL);
+	(void) check_expression((Node *) node->arguments, NULL);
+	(void) check_expression((Node *) node->filters, NULL);
 }
 
 size_t

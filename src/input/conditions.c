@@ -472,6 +472,28 @@ is_not_leakproof(Oid function, void *context)
 }
 
 /*
+ * Does a function lack the collation that it needs?  Then it says so when it is called,
+ * although it may be leakproof.
+ */
+static bool
+lacks_collation(Node *node)
+{
+	List	   *args = IsA(node, FuncExpr) ? ((FuncExpr *) node)->args :
+		IsA(node, OpExpr) ? ((OpExpr *) node)->args :
+		IsA(node, ScalarArrayOpExpr) ? ((ScalarArrayOpExpr *) node)->args : NIL;
+	ListCell   *lc;
+
+	if (args == NIL || OidIsValid(exprInputCollation(node)))
+		return false;
+	foreach(lc, args)
+	{
+		if (type_is_collatable(exprType(lfirst(lc))))
+			return true;
+	}
+	return false;
+}
+
+/*
  * A walker: may an expression raise an error?  Leakproof functions do not, and few
  * others are known.  A subquery's value may have to be computed first.
  */
@@ -480,6 +502,8 @@ may_fail(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
+	if (lacks_collation(node))
+		return true;
 	switch (nodeTag(node))
 	{
 		case T_OpExpr:

@@ -162,7 +162,8 @@ make_test(CScanInput *input, CScanQuestion *question, const OpExpr *expr)
 		cscan_string_test_set(&question->test, strings, 1);
 	else
 	{
-		CScanString *pieces = palloc(cscan_string_test_pieces(strings->length) * sizeof(CScanString));
+		Size		n = cscan_string_test_pieces(strings->bytes, strings->length);
+		CScanString *pieces = palloc_extended(n * sizeof(CScanString), MCXT_ALLOC_HUGE);
 
 		if (!cscan_string_test_like(&question->test, strings->bytes, strings->length, pieces))
 			return false;
@@ -194,7 +195,7 @@ make_set(CScanInput *input, CScanQuestion *question, const ScalarArrayOpExpr *ex
 	if (n == 0)
 		return false;
 	begin_test(question, op);
-	strings = palloc(n * sizeof(CScanString));
+	strings = palloc_extended(n * sizeof(CScanString), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < n; i++)
 	{
 		question->has_null |= isnull[i];

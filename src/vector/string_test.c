@@ -34,6 +34,16 @@ cscan_string_test_set(CScanStringTest *test, CScanString *strings, uint32_t n)
 	*test = (CScanStringTest) {.kind = CSCAN_STRING_ONE_OF,.strings = strings,.n = n};
 }
 
+uint32_t
+cscan_string_test_pieces(const char *pattern, uint32_t length)
+{
+	uint32_t	n = 1;
+
+	for (uint32_t i = 0; i < length; i++)
+		n += pattern[i] == '%';
+	return n;
+}
+
 bool
 cscan_string_test_like(CScanStringTest *test, const char *pattern, uint32_t length, CScanString *pieces)
 {

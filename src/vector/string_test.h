@@ -39,12 +39,8 @@ typedef struct CScanStringTest
 /* Make a test of a set; it keeps the array, and sorts it. */
 extern void cscan_string_test_set(CScanStringTest *test, CScanString *strings, uint32_t n);
 
-/* The most pieces that a pattern of "length" bytes can have. */
-static inline uint32_t
-cscan_string_test_pieces(uint32_t length)
-{
-	return length / 2 + 1;
-}
+/* The most pieces that a pattern can have. */
+extern uint32_t cscan_string_test_pieces(const char *pattern, uint32_t length);
 
 /*
  * Make a test of a pattern; "pieces" has room for as many as it can have.  They point

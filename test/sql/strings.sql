@@ -68,6 +68,12 @@ EXPLAIN (COSTS OFF) SELECT v FROM t WHERE v LIKE '%3' AND v ~ '3$' AND w = 'ab' 
 CREATE TABLE u (v text COLLATE "C", x text COLLATE "POSIX");
 INSERT INTO u VALUES ('a', 'a');
 SELECT count(*) FROM u WHERE v || x = 'aa';
+SELECT count(*) FROM u WHERE v <> x AND v = 'nobody';
+SELECT v FROM u WHERE v <> x AND v LIKE 'nobody%';
+
+-- Large patterns and sets are no larger here.
+SELECT count(*) FROM u WHERE v LIKE repeat('a', 140000000);
+SELECT count(*) FROM u WHERE v LIKE repeat('%', 1000000) || 'a' OR v IN ('a', 'b');
 
 -- Parameters
 SET plan_cache_mode = force_generic_plan;

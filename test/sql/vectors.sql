@@ -283,6 +283,25 @@ SELECT own_sum(grp) FROM t;
 SET ROLE vectors_user;
 SELECT own_sum(grp) FROM t;
 RESET ROLE;
+-- So must functions that are not called: vectors do their work.
+CREATE FUNCTION may_not(functions text, query text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || functions || ' FROM public';
+    SET LOCAL ROLE vectors_user;
+    EXECUTE query;
+    RAISE 'nobody minds';
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLERRM;
+END $$;
+SELECT may_not('int8pl', 'SELECT sum(big + big) FROM t');
+SELECT may_not('int4mod', 'SELECT grp % 3, count(*) FROM t GROUP BY 1');
+SELECT may_not('textlike', 'SELECT count(*) FILTER (WHERE v LIKE ''%3'') FROM t');
+SELECT may_not('texteq', 'SELECT count(*) FILTER (WHERE v IN (''a'', ''b'')) FROM t');
+SELECT may_not('float8mul, float8lt', 'SELECT sum(f * f) FROM t');
+SELECT may_not('int4eq', 'SELECT sum(CASE WHEN grp = 3 THEN 1 END) FROM t');
+SELECT may_not('int4mul', 'SELECT count(DISTINCT grp * 2) FROM t');
+SELECT may_not('int4lt', 'SELECT count(*) FROM t WHERE id < 10');
+SELECT may_not('texteq', 'SELECT count(*) FROM t WHERE id < 10');
 -- States that are expanded objects, and states by reference
 CREATE AGGREGATE own_array(anycompatible) (SFUNC = array_append, STYPE = anycompatiblearray, INITCOND = '{}');
 CREATE AGGREGATE own_text(text) (SFUNC = textcat, STYPE = text, INITCOND = '');
