@@ -72,6 +72,7 @@ typedef struct CScanSumState
 	CScanSum	sum;
 	Numeric		odd;			/* NULL: none */
 	int64		nodd;
+	bool		full;			/* of a mixed number: a row had the larger scale */
 } CScanSumState;
 
 typedef struct CScanExtremeState
@@ -104,6 +105,8 @@ typedef struct CScanAggregate
 	Oid			type;			/* of its argument, if it has one */
 	int16		typlen;
 	int			scale;			/* of numerics; -1: of integers; CSCAN_FLOAT: of floats */
+	bool		mixed;			/* _SUM: rows of some input may have a smaller scale */
+	int			small_scale;
 	int			argument;		/* number of the first one; -1: none */
 	int			narguments;
 	int			filter;			/* number; -1: none */

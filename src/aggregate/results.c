@@ -253,8 +253,12 @@ cscan_aggregates_settle(CScanAggregateState *node)
 		if (((aggregate->kind == CSCAN_AGGREGATE_SUM || aggregate->kind == CSCAN_AGGREGATE_EXTREME) &&
 			 aggregate->type == NUMERICOID) || is_of_floats(aggregate))
 		{
-			if (argument && argument->vectorized)
+			if (argument && argument->vectorized && (argument->number.mixed == NULL || aggregate->kind == CSCAN_AGGREGATE_SUM))
+			{
 				aggregate->scale = argument->number.scale;
+				aggregate->mixed = argument->number.mixed != NULL;
+				aggregate->small_scale = aggregate->mixed ? cscan_choice_scale(argument->number.mixed) : -1;
+			}
 			else
 				aggregate->kind = CSCAN_AGGREGATE_TRANSITION;
 		}
@@ -343,6 +347,7 @@ sum_value(CScanAggregateState *node, const CScanAggregate *aggregate, CScanSumSt
 	}
 	state->sum.n++;
 	state->sum.sum += integer;
+	state->full = true;
 }
 
 static void
@@ -364,6 +369,20 @@ compare_value(CScanAggregateState *node, const CScanAggregate *aggregate, CScanE
 	}
 	if (extreme->n++ == 0 || (aggregate->maximum ? integer > extreme->value : integer < extreme->value))
 		extreme->value = integer;
+}
+
+/* Note which sums have a row of the larger scale. */
+static void
+mark_full(const CScanChoice *choice, const CScanStatePlace *place, const CScanVector *vector, const CScanSelection *selection)
+{
+	for (uint32 i = 0; i < selection->n; i++)
+	{
+		char	   *state = place->groups + place->offset + (place->group_of ? place->group_of[i] : 0) * place->group_size;
+		uint16		row = selection->rows[i];
+
+		if (!cscan_vector_is_null(vector, row) && cscan_choice_is_full(choice, row))
+			((CScanSumState *) state)->full = true;
+	}
 }
 
 /* Take floats into account. */
@@ -437,7 +456,9 @@ advance(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanS
 		const CScanArgumentInput *argument = &node->input->arguments[aggregate->argument];
 
 		/* The scale is that of the first input. */
-		if (aggregate->kind == CSCAN_AGGREGATE_COUNT || argument->number.scale == aggregate->scale)
+		if (aggregate->kind == CSCAN_AGGREGATE_COUNT ||
+			(argument->number.scale == aggregate->scale && (argument->number.mixed != NULL) == aggregate->mixed &&
+			 (!aggregate->mixed || cscan_choice_scale(argument->number.mixed) == aggregate->small_scale)))
 			vector = cscan_input_argument(node->input, aggregate->argument);
 		node->by_row += vector == NULL && argument->vectorized;
 	}
@@ -446,7 +467,11 @@ advance(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanS
 	else if (aggregate->kind == CSCAN_AGGREGATE_COUNT)
 		cscan_state_count(place, vector, selection);
 	else if (aggregate->kind == CSCAN_AGGREGATE_SUM)
+	{
 		cscan_state_sum(place, vector, selection);
+		if (aggregate->mixed)
+			mark_full(node->input->arguments[aggregate->argument].number.mixed, place, vector, selection);
+	}
 	else if (is_of_floats(aggregate))
 		advance_floats(aggregate, place, vector, selection);
 	else
@@ -540,6 +565,16 @@ numeric_of(CScanWide sum, int scale)
 											   Int32GetDatum(-1)));
 }
 
+static CScanWide
+power_of_10(int exponent)
+{
+	CScanWide	power = 1;
+
+	while (exponent-- > 0)
+		power *= 10;
+	return power;
+}
+
 /* All that has been summed up. */
 static Datum
 total(const CScanAggregate *aggregate, const CScanSumState *state)
@@ -548,7 +583,12 @@ total(const CScanAggregate *aggregate, const CScanSumState *state)
 
 	if (state->odd && state->sum.n == 0)
 		return NumericGetDatum(state->odd);
-	sum = NumericGetDatum(numeric_of(state->sum.sum, Max(aggregate->scale, 0)));
+	/* Of a small scale only zeros come behind it. */
+	if (aggregate->mixed && !state->full)
+		sum = NumericGetDatum(numeric_of(state->sum.sum / power_of_10(aggregate->scale - aggregate->small_scale),
+										 aggregate->small_scale));
+	else
+		sum = NumericGetDatum(numeric_of(state->sum.sum, Max(aggregate->scale, 0)));
 	return state->odd ? DirectFunctionCall2(numeric_add, sum, NumericGetDatum(state->odd)) : sum;
 }
 

@@ -11,7 +11,8 @@
  * Results are computed of all rows, without errors: if one of them cannot be had for
  * a row that would not take it, PostgreSQL computes the batch.
  *
- * Numerics have to have one scale, since a row shows that of the result it takes.
+ * A row shows the scale of the numeric that it takes.  So these have one scale, or two
+ * of them, and then the choice knows which row has which.
  *
  * numbers.c, which is below, calls this by the input's methods.
  *
@@ -33,6 +34,10 @@ struct CScanChoice
 	CScanNumber *results;
 	bool	   *is_null;		/* the result is NULL for all rows */
 	bool		is_float;
+	int			small_scale;	/* of results that have another scale than the
+								 * others; -1: there are none */
+	bool	   *is_small;		/* of each result */
+	bool	   *has_small;		/* of each row */
 	int64	   *values;
 	bool	   *isnull;
 };
@@ -46,6 +51,9 @@ create(CScanInput *input, int n, bool has_conditions)
 	choice->conditions = has_conditions ? palloc0(n * sizeof(CScanClause *)) : NULL;
 	choice->results = palloc0(n * sizeof(CScanNumber));
 	choice->is_null = palloc0(n * sizeof(bool));
+	choice->is_small = palloc0(n * sizeof(bool));
+	choice->has_small = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(bool));
+	choice->small_scale = -1;
 	choice->values = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(int64));
 	choice->isnull = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(bool));
 	return choice;
@@ -78,26 +86,42 @@ compile_result(CScanInput *input, CScanChoice *choice, int i, Expr *expr)
 		choice->is_null[i] = true;
 		return true;
 	}
-	return cscan_number_compile(input, expr, &choice->results[i]);
+	return cscan_number_compile(input, expr, &choice->results[i]) && choice->results[i].mixed == NULL;
+}
+
+/* Let a numeric of another scale have the choice's. */
+static bool
+enlarge(CScanInput *input, CScanChoice *choice, int i, const CScanNumber *number)
+{
+	CScanNumber full = *number;
+
+	if (choice->results[i].scale < 0 || (choice->small_scale >= 0 && choice->small_scale != choice->results[i].scale))
+		return false;
+	choice->small_scale = choice->results[i].scale;
+	choice->is_small[i] = true;
+	return cscan_number_align(input, &choice->results[i], &full);
 }
 
 /* Results are in one form; it is that of the choice. */
 static bool
-settle_form(CScanChoice *choice, CScanNumber *number)
+settle_form(CScanInput *input, CScanChoice *choice, CScanNumber *number)
 {
-	int			first = 0;
+	int			first = -1;
 
-	while (first < choice->n && choice->is_null[first])
-		first++;
-	if (first == choice->n)
-		return false;
-	number->scale = choice->results[first].scale;
-	for (int i = first; i < choice->n; i++)
+	for (int i = 0; i < choice->n; i++)
 	{
-		if (!choice->is_null[i] && choice->results[i].scale != number->scale)
+		if (!choice->is_null[i] && (first < 0 || choice->results[i].scale > number->scale))
+			*number = choice->results[first = i];
+	}
+	if (first < 0)
+		return false;
+	for (int i = 0; i < choice->n; i++)
+	{
+		if (!choice->is_null[i] && choice->results[i].scale != number->scale && !enlarge(input, choice, i, number))
 			return false;
 	}
 	choice->is_float = number->scale == CSCAN_FLOAT;
+	number->mixed = choice->small_scale >= 0 ? choice : NULL;
 	return true;
 }
 
@@ -155,7 +179,7 @@ compile(CScanInput *input, Expr *expr, CScanNumber *number)
 	}
 	/* Some row may have to be asked as often as in SQL. */
 	input->computes = true;
-	if (!ok || !settle_form(choice, number))
+	if (!ok || !settle_form(input, choice, number))
 		return false;
 	input->choices = lappend(input->choices, choice);
 	column.left = -list_length(input->choices);
@@ -178,6 +202,7 @@ take_result(CScanInput *input, CScanChoice *choice, int i, const CScanSelection 
 		choice->isnull[row] = vector == NULL || cscan_vector_is_null(vector, row);
 		if (!choice->isnull[row])
 			choice->values[row] = vector->values[row];
+		choice->has_small[row] = choice->is_small[i];
 	}
 	return true;
 }
@@ -251,6 +276,18 @@ cscan_cases_begin(CScanInput *input)
 		for (int i = 0; i < choice->n - 1 && choice->conditions; i++)
 			choice->conditions[i]->fixed_known = false;
 	}
+}
+
+int
+cscan_choice_scale(const CScanChoice *choice)
+{
+	return choice->small_scale;
+}
+
+bool
+cscan_choice_is_full(const CScanChoice *choice, uint16 row)
+{
+	return !choice->has_small[row];
 }
 
 const CScanChoiceMethods cscan_cases_methods = {

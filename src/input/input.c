@@ -184,7 +184,8 @@ make_key(CScanInput *input, CScanKeyInput *key, Expr *expr)
 	cscan_row_expr_init(&key->row, input, expr);
 	key->column = IsA(expr, Var) ? cscan_batch_column(input->batch, ((Var *) expr)->varattno - 1) : -1;
 	key->vectorized = (key->kind == CSCAN_KEY_DATUM || key->kind == CSCAN_KEY_NUMERIC) &&
-		!contain_volatile_functions((Node *) expr) && cscan_number_compile(input, expr, &key->number);
+		!contain_volatile_functions((Node *) expr) && cscan_number_compile(input, expr, &key->number) &&
+		key->number.mixed == NULL;
 	key->integers = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(int64));
 	key->isnull = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(bool));
 }

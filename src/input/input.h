@@ -46,11 +46,16 @@ typedef struct CScanRowExpr
 	bool	   *isnull;
 } CScanRowExpr;
 
+/* CASE, or COALESCE, see cases.c. */
+typedef struct CScanChoice CScanChoice;
+
 /* A number as the program computes it. */
 typedef struct CScanNumber
 {
 	int			reg;
 	int			scale;			/* of a numeric; -1: an integer; CSCAN_FLOAT: a float */
+	CScanChoice *mixed;			/* some rows have a smaller scale, as the choice
+								 * knows; it may only be compared and added up */
 } CScanNumber;
 
 /*
@@ -152,9 +157,6 @@ typedef struct CScanInputCommon
 	MemoryContext key_context;	/* of a key that is being compared */
 	CScanKeyKind *key_kinds;	/* also of DISTINCT */
 } CScanInputCommon;
-
-/* CASE, or COALESCE, see cases.c. */
-typedef struct CScanChoice CScanChoice;
 
 typedef struct CScanInput CScanInput;
 
@@ -273,6 +275,12 @@ extern const CScanChoiceMethods cscan_cases_methods;
 
 /* Begin a pass. */
 extern void cscan_cases_begin(CScanInput *input);
+
+/* The smaller scale of a choice's numerics. */
+extern int	cscan_choice_scale(const CScanChoice *choice);
+
+/* Has a row's value the larger one?  It has been computed, and is not null. */
+extern bool cscan_choice_is_full(const CScanChoice *choice, uint16 row);
 
 /* ---------- input.c ---------- */
 

@@ -488,7 +488,7 @@ compile_function(CScanInput *input, Oid function, List *args, CScanNumber *numbe
 	right = left;
 	if (list_length(args) == 2 && !cscan_number_compile(input, lsecond(args), &right))
 		return false;
-	if ((found->result == NUMERICOID) != (left.scale >= 0) || cscan_is_float(found->result) != (left.scale == CSCAN_FLOAT))
+	if (left.mixed || right.mixed || (found->result == NUMERICOID) != (left.scale >= 0) || cscan_is_float(found->result) != (left.scale == CSCAN_FLOAT))
 		return false;
 	number->scale = left.scale;
 	if (found->operation == CSCAN_MULTIPLY && left.scale >= 0)
@@ -508,6 +508,7 @@ compile_function(CScanInput *input, Oid function, List *args, CScanNumber *numbe
 bool
 cscan_number_compile(CScanInput *input, Expr *expr, CScanNumber *number)
 {
+	number->mixed = NULL;
 	switch (nodeTag(expr))
 	{
 		case T_Var:
