@@ -32,6 +32,7 @@
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "aggregate/aggregate.h"
 
@@ -173,15 +174,26 @@ check_function(Oid function, void *context)
 static bool
 check_expression(Node *node, void *context)
 {
+	const ScalarArrayOpExpr *array_op = (const ScalarArrayOpExpr *) node;
+
 	if (node == NULL)
 		return false;
 	switch (nodeTag(node))
 	{
+		case T_ScalarArrayOpExpr:
+			/* PostgreSQL looks for the value in a hash table. */
+			if (OidIsValid(array_op->hashfuncid))
+			{
+				(void) check_function(array_op->hashfuncid, context);
+				(void) check_function(array_op->useOr ? array_op->opfuncid : array_op->negfuncid, context);
+			}
+			else
+				(void) check_function(array_op->opfuncid, context);
+			break;
 		case T_FuncExpr:
 		case T_OpExpr:
 		case T_DistinctExpr:
 		case T_NullIfExpr:
-		case T_ScalarArrayOpExpr:
 			(void) check_functions_in_node(node, check_function, context);
 			break;
 		default:
@@ -231,6 +243,12 @@ cscan_aggregates_init(CScanAggregateState *node, List *aggrefs)
 			aggregate->filter = list_length(node->filters);
 			node->filters = lappend(node->filters, aggregate->aggref->aggfilter);
 		}
+	}
+	foreach(lc, node->keys)
+	{
+		TypeCacheEntry *type = lookup_type_cache(exprType(lfirst(lc)), TYPECACHE_EQ_OPR);
+
+		(void) check_function(get_opcode(type->eq_opr), NULL);
 	}
 	(void) check_expression((Node *) node->keys, NULL);
 	(void) check_expression((Node *) node->distinct, NULL);

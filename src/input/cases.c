@@ -22,10 +22,12 @@
  */
 #include "compat.h"
 
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 
 #include "input/input.h"
+
+/* One in another takes some kB of stack. */
+#define MAX_DEPTH	8
 
 struct CScanChoice
 {
@@ -163,20 +165,21 @@ compile(CScanInput *input, Expr *expr, CScanNumber *number)
 	CScanChoice *choice;
 	bool		ok;
 
-	check_stack_depth();
+	if (input->choice_depth >= MAX_DEPTH)
+		return false;
+	input->choice_depth++;
 	if (IsA(expr, CaseExpr))
 	{
 		/* CASE x WHEN y compares with what has no name. */
-		if (((CaseExpr *) expr)->arg != NULL)
-			return false;
 		choice = create(input, list_length(((CaseExpr *) expr)->args) + 1, true);
-		ok = compile_case(input, (CaseExpr *) expr, choice);
+		ok = ((CaseExpr *) expr)->arg == NULL && compile_case(input, (CaseExpr *) expr, choice);
 	}
 	else
 	{
 		choice = create(input, list_length(((CoalesceExpr *) expr)->args), false);
 		ok = compile_coalesce(input, (CoalesceExpr *) expr, choice);
 	}
+	input->choice_depth--;
 	/* Some row may have to be asked as often as in SQL. */
 	input->computes = true;
 	if (!ok || !settle_form(input, choice, number))
@@ -244,7 +247,6 @@ load(CScanInput *input, int number, const CScanSelection *selection, CScanVector
 	CScanSelection rest = *selection;
 	CScanSelection found;
 
-	check_stack_depth();
 	for (int i = 0; i < choice->n - 1 && rest.n > 0; i++)
 	{
 		if (!find_rows(input, choice, i, &rest, &found))

@@ -185,6 +185,7 @@ struct CScanInput
 	List	   *questions;		/* CScanQuestion */
 	List	   *choices;		/* CScanChoice; the program's column -1 is the first */
 	const CScanChoiceMethods *choice_methods;
+	int			choice_depth;	/* of the one that is being compiled */
 	bool		computes;		/* an expression has been vectorized that does more
 								 * than to name a column */
 	CScanKeyInput *keys;		/* to group by, and then those of DISTINCT */

@@ -60,5 +60,10 @@ EXECUTE p(3, 'value 3');
 EXECUTE p(4, NULL);
 RESET plan_cache_mode;
 SELECT x, y.* FROM generate_series(1, 3) x, LATERAL (SELECT sum(CASE WHEN grp = x THEN id END), sum(CASE WHEN grp <> 0 THEN x END) FROM t OFFSET 0) y;
+-- One in another, and little stack
+SET max_stack_depth = '200kB';
+SELECT n, answer, same, by_row IS NULL AS on_vectors FROM unnest('{1,7,8,9,60}'::int[]) n,
+    same(format('SELECT sum(%s grp %s) FROM t', repeat('CASE WHEN o THEN 1 ELSE ', n), repeat(' END', n)));
+RESET max_stack_depth;
 SET client_min_messages = warning;
 DROP SCHEMA cases CASCADE;

@@ -302,6 +302,10 @@ SELECT may_not('int4eq', 'SELECT sum(CASE WHEN grp = 3 THEN 1 END) FROM t');
 SELECT may_not('int4mul', 'SELECT count(DISTINCT grp * 2) FROM t');
 SELECT may_not('int4lt', 'SELECT count(*) FROM t WHERE id < 10');
 SELECT may_not('texteq', 'SELECT count(*) FROM t WHERE id < 10');
+SELECT may_not('int4eq', 'SELECT grp, count(*) FROM t GROUP BY grp');
+SELECT may_not('int4ne', 'SELECT count(*) FILTER (WHERE grp NOT IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)) FROM t');
+SELECT may_not('int4eq', 'SELECT count(*) FILTER (WHERE grp NOT IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)) FROM t');
+SELECT may_not('hashint4', 'SELECT count(*) FILTER (WHERE grp IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)) FROM t');
 -- States that are expanded objects, and states by reference
 CREATE AGGREGATE own_array(anycompatible) (SFUNC = array_append, STYPE = anycompatiblearray, INITCOND = '{}');
 CREATE AGGREGATE own_text(text) (SFUNC = textcat, STYPE = text, INITCOND = '');
