@@ -583,16 +583,6 @@ numeric_of(CScanWide sum, int scale)
 											   Int32GetDatum(-1)));
 }
 
-static CScanWide
-power_of_10(int exponent)
-{
-	CScanWide	power = 1;
-
-	while (exponent-- > 0)
-		power *= 10;
-	return power;
-}
-
 /* All that has been summed up. */
 static Datum
 total(const CScanAggregate *aggregate, const CScanSumState *state)
@@ -603,7 +593,7 @@ total(const CScanAggregate *aggregate, const CScanSumState *state)
 		return NumericGetDatum(state->odd);
 	/* Of a small scale only zeros come behind it. */
 	if (aggregate->mixed && !state->full)
-		sum = NumericGetDatum(numeric_of(state->sum.sum / power_of_10(aggregate->scale - aggregate->small_scale),
+		sum = NumericGetDatum(numeric_of(state->sum.sum / cscan_values_power_of_10(aggregate->scale - aggregate->small_scale),
 										 aggregate->small_scale));
 	else
 		sum = NumericGetDatum(numeric_of(state->sum.sum, Max(aggregate->scale, 0)));

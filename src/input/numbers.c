@@ -188,16 +188,6 @@ compile_constant(CScanInput *input, const Const *constant, CScanNumber *number)
 	return true;
 }
 
-static int64
-power_of_10(int exponent)
-{
-	int64		power = 1;
-
-	while (exponent-- > 0)
-		power *= 10;
-	return power;
-}
-
 /* Let a numeric have a larger scale. */
 static bool
 rescale(CScanInput *input, CScanNumber *number, int scale)
@@ -206,7 +196,7 @@ rescale(CScanInput *input, CScanNumber *number, int scale)
 		return false;
 	if (scale > number->scale)
 		number->reg = add(input, CSCAN_MULTIPLY, number->reg,
-						  add(input, CSCAN_CONSTANT, 0, 0, power_of_10(scale - number->scale), InvalidOid), 0, INT8OID);
+						  add(input, CSCAN_CONSTANT, 0, 0, cscan_values_power_of_10(scale - number->scale), InvalidOid), 0, INT8OID);
 	number->scale = scale;
 	return true;
 }

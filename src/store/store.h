@@ -381,6 +381,9 @@ extern bool cscan_values_scaled_numerics(const Datum *values, const bool *isnull
 #define CSCAN_NUMERIC_BYTES		24
 extern uint32 cscan_values_numeric_bytes(int64 integer, int scale, char *bytes);
 
+/* 10 to the power of a scale, or of the difference of two. */
+extern int64 cscan_values_power_of_10(int exponent);
+
 /* Whether numerics of this scale are integers. */
 extern bool cscan_values_is_scale(int scale);
 

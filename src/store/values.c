@@ -333,6 +333,12 @@ cscan_values_scaled_numeric(Datum value, int *scale, int64 *integer)
 	return ok;
 }
 
+int64
+cscan_values_power_of_10(int exponent)
+{
+	return power_of_10[exponent];
+}
+
 uint32
 cscan_values_numeric_bytes(int64 integer, int scale, char *bytes)
 {

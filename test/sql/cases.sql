@@ -1,32 +1,23 @@
 -- CASE and COALESCE on vectors.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
+\set answers :abs_srcdir '/sql/answers.psql'
 CREATE SCHEMA cases;
 SET search_path = cases, public;
 \i :helpers
+\i :answers
 CREATE TABLE t (id int, grp int, n numeric(10,2), f float8, v text, d date, o boolean) WITH (fillfactor = 40);
 INSERT INTO t SELECT i, i % 10, CASE WHEN i % 9 > 0 THEN i / 100.0 END, CASE WHEN i % 4 > 0 THEN i / 8.0 END, CASE WHEN i % 5 > 0 THEN 'value ' || i % 7 END,
     date '2020-01-01' + i / 100, CASE WHEN i % 3 > 0 THEN i % 2 = 0 END FROM generate_series(1, 4000) i;
 INSERT INTO t VALUES (NULL);
 VACUUM (FREEZE, ANALYZE) t;
 
-CREATE FUNCTION answer(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    got text;
-BEGIN
-    EXECUTE 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x' INTO got;
-    RETURN CASE WHEN length(got) > 100 THEN 'md5 ' || md5(got) ELSE got END;
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLERRM;
-END $$;
 CREATE FUNCTION same(query text, OUT answer text, OUT same boolean, OUT by_row text) LANGUAGE plpgsql AS $$
 DECLARE
     line text;
 BEGIN
-    SET LOCAL cscan.vectors = off;
-    answer := answer(query);
-    SET LOCAL cscan.vectors = on;
-    same := answer IS NOT DISTINCT FROM answer(query);
+    answer := answer(query, false);
+    same := answer = answer(query, true);
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
         IF line ~ 'Row by Row' THEN
             by_row := trim(line);

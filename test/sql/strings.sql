@@ -17,16 +17,16 @@ INSERT INTO t VALUES (NULL);
 ALTER TABLE t ADD later text DEFAULT 'later';
 VACUUM ANALYZE t;
 
--- The condition's rows without and with vectors, below an aggregate and not, and in a FILTER; "by row": PostgreSQL computes it.
+-- The condition's rows by PostgreSQL's own scan and by a CScan, below an aggregate and not, and in a FILTER; "by row": PostgreSQL computes it.
 CREATE FUNCTION pass(condition text, OUT n bigint, OUT same boolean, OUT by_row boolean) LANGUAGE plpgsql AS $$
 DECLARE
     wanted text;
     got text;
     line text;
 BEGIN
-    SET LOCAL cscan.vectors = off;
+    SET LOCAL cscan.enabled = off;
     EXECUTE format('SELECT count(*), string_agg(id::text, '' '' ORDER BY id) FROM t WHERE %s', condition) INTO n, wanted;
-    SET LOCAL cscan.vectors = on;
+    SET LOCAL cscan.enabled = on;
     EXECUTE format('SELECT string_agg(id::text, '' '' ORDER BY id) FROM (SELECT id FROM t WHERE %s OFFSET 0) t', condition) INTO got;
     same := got IS NOT DISTINCT FROM wanted;
     EXECUTE format('SELECT count(*)::text FROM t WHERE %s', condition) INTO got;

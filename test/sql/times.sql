@@ -1,9 +1,11 @@
 -- Fields of dates and timestamps on vectors, and keys that are numerics.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
+\set answers :abs_srcdir '/sql/answers.psql'
 CREATE SCHEMA times;
 SET search_path = times, public;
 \i :helpers
+\i :answers
 CREATE TABLE t (id int, t timestamp, d date, z timestamptz, n numeric(10,2), u numeric) WITH (fillfactor = 50);
 INSERT INTO t SELECT i, timestamp '1998-12-28 22:00' + i * interval '7 hours 13 minutes 1.25 seconds', date '1899-12-25' + i * 37,
     timestamptz '2020-01-01 00:00+00' + i * interval '1 hour', i % 40 / 4.0, i % 7 FROM generate_series(0, 5999) i;
@@ -19,15 +21,6 @@ CREATE INDEX r_columns ON r USING cscan_columns (id, t, d, z, n, u) WITH (row_gr
 VACUUM (FREEZE) r;
 UPDATE r SET n = n WHERE id BETWEEN 100 AND 200;
 
-CREATE FUNCTION answer(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    got text;
-BEGIN
-    EXECUTE 'SELECT md5(string_agg(x::text, '' '' ORDER BY x::text)) || '' '' || count(*) FROM (' || query || ') x' INTO got;
-    RETURN coalesce(got, 'null');
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLERRM;
-END $$;
 -- "wholly": nothing is computed row by row.
 CREATE FUNCTION same(query text, OUT answer text, OUT same boolean, OUT wholly boolean) LANGUAGE plpgsql AS $$
 DECLARE
@@ -37,11 +30,9 @@ DECLARE
 BEGIN
     same := true;
     FOREACH name IN ARRAY '{edges,r,t}'::text[] LOOP
-        SET LOCAL cscan.vectors = off;
-        wanted := answer(replace(query, 'TABLE', name));
-        SET LOCAL cscan.vectors = on;
+        wanted := answer(replace(query, 'TABLE', name), false);
         PERFORM set_config('enable_seqscan', CASE name WHEN 'r' THEN 'off' ELSE 'on' END, true);
-        answer := answer(replace(query, 'TABLE', name));
+        answer := answer(replace(query, 'TABLE', name), true);
         same := same AND answer = wanted;
         PERFORM set_config('enable_seqscan', 'on', true);
     END LOOP;
