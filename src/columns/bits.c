@@ -6,6 +6,7 @@
  *-------------------------------------------------------------------------
  */
 #include "bits.h"
+#include "wide.h"
 
 /* The bytes of a word in each lane. */
 #define ROW_BYTES	(CSCAN_LANES * 8)
@@ -65,7 +66,7 @@ unpack_split_row(const uint8_t *restrict words, uint64_t base, unsigned shift, u
 										 (cscan_get_u64(next + 8 * l) << (64 - shift))) & mask));
 }
 
-void
+CSCAN_WIDE void
 cscan_bits_unpack(const uint8_t *packed, uint32_t first, uint32_t nrows, int64_t base,
 				  unsigned width, int64_t *numbers)
 {

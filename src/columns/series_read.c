@@ -10,6 +10,7 @@
  */
 #include "bits.h"
 #include "series.h"
+#include "wide.h"
 
 /* ------------------------------------------------------------------
  * Opening
@@ -144,7 +145,7 @@ add_up(const uint8_t *head, uint32_t n, int64_t *numbers)
 }
 
 /* Turn numbers into values, a row at a time: the last one is whole. */
-static void
+CSCAN_WIDE static void
 to_values(uint64_t base, uint64_t step, uint32_t n, int64_t *numbers)
 {
 	if (step == 1 && base == 0)

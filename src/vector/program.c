@@ -11,6 +11,7 @@
  */
 #include "calendar.h"
 #include "program.h"
+#include "wide.h"
 
 #include <math.h>
 #include <string.h>
@@ -227,7 +228,7 @@ find_bounds(const CScanInstruction *instruction, const CScanVector *left, const 
 			LOOP((uint64_t) left[i] op (uint64_t) right[i]); \
 	} while (0)
 
-static void
+CSCAN_WIDE static void
 compute_all(CScanOperation operation, const int64_t *restrict left, bool left_is_constant,
 			const int64_t *restrict right, bool right_is_constant, int64_t *restrict out, uint32_t n)
 {

@@ -6,6 +6,7 @@
  *-------------------------------------------------------------------------
  */
 #include "vector.h"
+#include "wide.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ cscan_vector_tighten(CScanVector *vector, const CScanSelection *selection)
 	vector->maximum = maximum;
 }
 
-void
+CSCAN_WIDE void
 cscan_selection_all(CScanSelection *selection, uint32_t n)
 {
 	selection->n = n;
