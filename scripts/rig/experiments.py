@@ -25,7 +25,7 @@ from .loops import Loops
 from .pgbench import Oltp, Overload
 from .queries import InTurn, Permutations, Permuted, Policies
 from .streams import DEFAULTS, PER_BACKEND, PER_QUERY, PER_RANGES, Alone, Costs, Streams, Warm, WarmMembers
-from .vectors import Beside, Orders, Vectors, Workers
+from .vectors import UNSUPPORTED, Beside, Orders, OrdersCold, Unsupported, Vectors, Workers
 from .workload import POLICIES, Adjacent, AllQueries, FullScans, Members, Mix, Ranges
 from .writes import Appended, Copied, Spread, Tpcb
 
@@ -130,6 +130,8 @@ VECTORS = {
     'one process': Vectors('aggregates over lineitem in memory, in one process'),
     'workers': Workers('the same with two parallel workers'),
     'orders': Orders('a GROUP BY of all orders, in the order of the table, with work_mem of 4 MB'),
+    'orders cold': OrdersCold('the same, cold'),
+    'unsupported': Unsupported('scans of which nothing is computed on vectors'),
     'table2': beside('the streams of table2, cold, beside those of DuckDB under the same limits', TABLE2),
     'fast': beside('those of fast', Ranges(16, SIZES)),
 }
@@ -256,6 +258,9 @@ TARGETS = {
     ('vectors', 'one process', 'columns', 'duckdb'): {'Q6': 5.0, 'Q1': 5.0},
     ('vectors', 'workers', 'relevance-workers', 'relevance'): {'Q6': 1 / 1.8, 'Q1': 1 / 1.8},
     ('vectors', 'orders', 'relevance', 'postgres'): {'orders': 0.7, 'first row': 0.1},
+    ('vectors', 'orders cold', 'relevance', 'postgres'): {'orders': 0.7, 'first row': 0.1},
+    ('vectors', 'orders cold', 'relevance', ''): {'memory': 64},
+    ('vectors', 'unsupported', 'relevance', 'relevance-rows'): dict.fromkeys(UNSUPPORTED, 1.02),
     ('vectors', 'table2', 'columns', '*'): {'stream': 0.06},
     ('vectors', 'table2', 'columns', 'duckdb'): {'stream': 6.0},
     ('writes', 'copy', 'columns', 'postgres'): {'COPY': 1.1},

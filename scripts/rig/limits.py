@@ -36,6 +36,7 @@ Invariant: only processes that are started through wrap() are in the group, and 
     pace()                                       microseconds of CPU that a fixed piece of work takes now
     competitors(processes)                       how many sessions have a process that runs or waits for a CPU, these processes left out
 """
+import contextlib
 import mmap
 import os
 import re
@@ -381,6 +382,17 @@ def scheduled(processes, title):
                 found[pid] = int(ran) / 1e9, int(waited) / 1e9, int(times)
         except OSError:                                         # it has ended, or this kernel does not count
             pass
+    return found
+
+
+def private(processes, title):
+    """Bytes that those processes have of their own: no shared memory, no files."""
+    found = 0
+    for pid in processes:
+        with contextlib.suppress(OSError):                      # it has ended
+            if title in Path(f'/proc/{pid}/cmdline').read_text():
+                lines = Path(f'/proc/{pid}/status').read_text().splitlines()
+                found += sum(1024 * int(line.split()[1]) for line in lines if line.startswith('RssAnon:'))
     return found
 
 

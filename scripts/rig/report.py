@@ -295,6 +295,8 @@ class Report:
         yield 'Types of queries of table2, all runs together.', self.types_table()
         yield 'Mean latency of each query in seconds, medians.', self.queries_table()
         yield 'x: median over pairs that ran next to each other.', self.warm_table()
+        yield ('The most memory that the process of a session had of its own.',
+               self.plain_table(('vectors',), {'memory MB': ('memory', 1, 0)}))
         yield ('Queries in turn, cscan off and on: sums of medians, the ratio of each run, planning alone, and the query of more than 50 ms with the '
                'largest ratio.', self.turns_table())
         yield ('Each of these queries: medians; x: median over pairs that ran next to each other; above scans: is all of the plan but its scans the '

@@ -3,21 +3,26 @@ DuckDB's with one thread, over the same rows in the same order in a file of its 
 
     Vectors     single queries             Workers     the same with two parallel workers
     Orders      a GROUP BY of 1.5 million groups at scale 1 that follow the table's order, with little work_mem
+    OrdersCold  the same on a cold table under limits, and the memory that it takes
+    Unsupported scans of which nothing is computed on vectors
     Beside      streams of queries on a cold table under limits, which hold for DuckDB, too
 
 DuckDB is the version that is installed (duck.py).
 """
 import contextlib
 import random
+import statistics
+import threading
+import time
 from dataclasses import dataclass
 
 from . import data, duck
 from .cluster import DATABASE
 from .duck import DUCKDB
-from .limits import MB
+from .limits import MB, private
 from .progress import note
-from .streams import Streams, Warm, times
-from .testbed import Watch
+from .streams import START, Streams, Warm, times
+from .testbed import SESSION, Watch
 from .workload import CONDITIONS, TEMPLATES, VARIANTS, check_plan
 
 YEAR = CONDITIONS['FAST']
@@ -33,6 +38,12 @@ ORDERS = {
     'orders': f'SELECT count(*), sum(quantity) FROM ({BY_ORDER} OFFSET 0) AS one',
     'first row': f'SELECT count(*) FROM ({BY_ORDER} LIMIT 1) AS one',
 }
+UNSUPPORTED = {
+    'rows': 'SELECT l_orderkey, l_extendedprice, l_comment FROM lineitem OFFSET 1000000000',
+    'condition': 'SELECT l_orderkey FROM lineitem WHERE l_linenumber & 8 = 8',
+    'window': 'SELECT max(n) FROM (SELECT row_number() OVER () AS n FROM lineitem) AS one',
+}
+EVERY = 0.005               # seconds between two looks at a backend's memory
 
 
 @dataclass
@@ -95,6 +106,73 @@ class Orders(Vectors):
     def finish(self, session):
         """Others find the table as it was."""
         session.execute('DROP INDEX lineitem_orderkey')
+
+
+@dataclass
+class OrdersCold(Orders):
+    """Each time on a server that was just started.  "memory" is the most that a session's process had of its own, in MB."""
+    rounds: int = 3
+
+    def guess(self, table, bandwidth):
+        return self.rounds * len(self.queries) * (START + 2 * table / (bandwidth or 500 * MB))
+
+    def measure(self, rig, variants, run, place):
+        self.start(rig)
+        rows = {variant: {'variant': variant, 'pairs': {name: [] for name in self.queries}, 'memory': None} for variant in variants}
+        order = rig.random(*place, run, 'order')
+        for number in range(self.rounds):
+            for name in self.queries:
+                for variant in order.sample(variants, len(variants)):
+                    note(f'PostgreSQL {rig.cluster.major}, {variant}: {name}, {number + 1} of {self.rounds}')
+                    seconds, memory = self.once(rig, name, variant)
+                    rows[variant]['pairs'][name].append(seconds)
+                    rows[variant]['memory'] = max(rows[variant]['memory'] or 0, memory) or None
+        with rig.cluster.connect(self.where) as session:
+            self.finish(session)
+        rig.cluster.stop()
+        for row in rows.values():
+            for name, seconds in row['pairs'].items():
+                row[name] = statistics.median(seconds)
+            yield row
+
+    def once(self, rig, name, variant):
+        rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache)
+        with self.connect(rig, variant, **({'cscan.min_table_size': 0, 'cscan.columns': 'off'} if rig.cscan else {})) as session:
+            check_plan(session, self.queries[name], variant, self.aggregated if VARIANTS[variant].policy else 'Scan')
+            with Memory(rig.limit) as memory:
+                begin = time.perf_counter()
+                rows = session.execute(self.queries[name]).fetchall()
+                seconds = time.perf_counter() - begin
+            rig.answers.check(f'{variant} on {rig.cluster.major}', [(self.queries[name], rows)])
+        return seconds, memory.most / MB
+
+
+class Memory:
+    """most: bytes that the processes of sessions had of their own, of what was seen meanwhile; without a control group 0."""
+
+    def __init__(self, limit):
+        self.limit, self.most, self.stop = limit, 0, threading.Event()
+        self.thread = threading.Thread(target=self.work, daemon=True)
+
+    def work(self):
+        while not self.stop.wait(EVERY):
+            self.most = max(self.most, private(self.limit.processes(), SESSION))
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join()
+
+
+@dataclass
+class Unsupported(Vectors):
+    """relevance to relevance-rows, which has cscan.vectors off, is what vectors cost where they are of no use."""
+    queries = UNSUPPORTED
+    variants: tuple = ('postgres', 'relevance', 'relevance-rows')
+    aggregated = r'(?s)\A(?!.*(CScan Aggregate|CScan Vector Filter)).*Custom Scan \(CScan\) on'
 
 
 @dataclass

@@ -247,6 +247,7 @@ VARIANTS = {
     'relevance-btree': Variant('lineitem_shipdate_btree', 'relevance', hidden='lineitem_shipdate_brin'),
     'relevance-idle': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=200),
     'relevance-union': Variant(r'Custom Scan \(CScan\) on', 'relevance', idle=1, idle_query=' UNION ALL '.join(200 * ['SELECT * FROM lineitem'])),
+    'relevance-rows': Variant(r'Custom Scan \(CScan\) on', 'relevance', extra={'cscan.vectors': 'off'}),
     'relevance-workers': Variant(r'(?s)Workers Planned: 2.*Parallel Custom Scan \(CScan\) on', 'relevance', extra=WORKERS),
     **{f'{name}-84': Variant(plan, policy, extra=extra, database=MONTHS, memory=FEW) for name, plan, policy, extra in OF_PARTITIONS},
     **{f'{name}-years': Variant(plan, policy, extra=extra, database=YEARS, memory=FEW) for name, plan, policy, extra in OF_PARTITIONS if name != 'brin'},
