@@ -128,16 +128,69 @@ settle_form(CScanInput *input, CScanChoice *choice, CScanNumber *number)
 }
 
 static bool
+has_choice(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, CaseExpr) || IsA(node, CoalesceExpr) ||
+		expression_tree_walker(node, has_choice, context);
+}
+
+typedef struct Placeholder
+{
+	Expr	   *value;
+	bool		is_put;
+	bool		failed;
+} Placeholder;
+
+static Node *
+put_value(Node *node, void *context)
+{
+	Placeholder *put = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, CaseTestExpr))
+	{
+		put->is_put = true;
+		return (Node *) put->value;
+	}
+	/* These have a CaseTestExpr of their own. */
+	if (IsA(node, CaseExpr) || IsA(node, ArrayCoerceExpr))
+		put->failed = true;
+	return put->failed ? node : expression_tree_mutator(node, put_value, context);
+}
+
+/*
+ * CASE x WHEN y is CASE WHEN x = y, where x is compared each time.  NULL: it cannot be
+ * written so.
+ */
+static Expr *
+spell_out(const CaseExpr *expr, Expr *condition)
+{
+	Placeholder	put = {.value = expr->arg};
+
+	if (put.value == NULL)
+		return condition;
+	condition = (Expr *) put_value((Node *) condition, &put);
+	return put.is_put && !put.failed ? condition : NULL;
+}
+
+static bool
 compile_case(CScanInput *input, const CaseExpr *expr, CScanChoice *choice)
 {
 	ListCell   *lc;
 	int			i = 0;
 
+	/* It would be compiled once for each WHEN. */
+	if (has_choice((Node *) expr->arg, NULL))
+		return false;
 	foreach(lc, expr->args)
 	{
 		CaseWhen   *when = lfirst_node(CaseWhen, lc);
+		Expr	   *condition = spell_out(expr, when->expr);
 
-		choice->conditions[i] = compile_condition(input, when->expr);
+		choice->conditions[i] = condition ? compile_condition(input, condition) : NULL;
 		if (choice->conditions[i] == NULL || !compile_result(input, choice, i++, when->result))
 			return false;
 	}
@@ -170,9 +223,8 @@ compile(CScanInput *input, Expr *expr, CScanNumber *number)
 	input->choice_depth++;
 	if (IsA(expr, CaseExpr))
 	{
-		/* CASE x WHEN y compares with what has no name. */
 		choice = create(input, list_length(((CaseExpr *) expr)->args) + 1, true);
-		ok = ((CaseExpr *) expr)->arg == NULL && compile_case(input, (CaseExpr *) expr, choice);
+		ok = compile_case(input, (CaseExpr *) expr, choice);
 	}
 	else
 	{

@@ -42,6 +42,11 @@ SELECT query, same(query) FROM unnest(ARRAY[
     'SELECT sum(CASE grp WHEN 1 THEN 10 WHEN 2 THEN 20 END) FROM t', 'SELECT sum(CASE WHEN length(v) > 3 THEN 1 END) FROM t', 'SELECT sum(CASE WHEN v > ''value 3'' OR grp = 1 THEN 1 END) FROM t',
     'SELECT count(*) FROM t WHERE CASE WHEN grp > 5 THEN id ELSE grp END = 8', 'SELECT count(*) FROM t WHERE coalesce(grp, 0) = 0', 'SELECT id FROM t WHERE coalesce(n, 0.00) = 0 AND id < 50',
     'SELECT sum(CASE WHEN grp = 1 THEN CASE WHEN o THEN 1 ELSE 2 END ELSE coalesce(id, 0) END) FROM t', 'SELECT sum(CASE WHEN o THEN NULL::int END) FROM t',
+    'SELECT sum(CASE v WHEN ''value 3'' THEN 1 WHEN ''value 4'' THEN grp WHEN NULL THEN 100 ELSE -1 END), count(CASE d WHEN ''2020-01-05'' THEN id END) FROM t',
+    'SELECT sum(CASE n WHEN 3.5 THEN id WHEN 3.555 THEN 7 WHEN 20 THEN 9 END), sum(CASE f WHEN 3.625 THEN f ELSE 0 END), sum(CASE o WHEN true THEN 1 WHEN false THEN 2 END) FROM t',
+    'SELECT CASE id % 5 WHEN 0 THEN 10 WHEN grp THEN 20 ELSE 30 END, count(*) FROM t GROUP BY 1', 'SELECT sum(CASE 10 / grp WHEN 2 THEN 1 END) FROM t WHERE grp > 0', 'SELECT sum(CASE 10 / grp WHEN 2 THEN 1 END) FROM t',
+    'SELECT sum(CASE grp WHEN 1 THEN CASE v WHEN ''value 3'' THEN 1 ELSE 2 END WHEN 2 THEN 3 END) FROM t', 'SELECT sum(CASE CASE grp WHEN 1 THEN 2 END WHEN 2 THEN 3 END) FROM t',
+    'SELECT sum(CASE grp WHEN CASE id WHEN 13 THEN 3 END THEN 5 END) FROM t', 'SELECT sum(CASE coalesce(grp, 1) WHEN 1 THEN 3 END) FROM t', 'SELECT sum(CASE length(v) WHEN 7 THEN 3 END) FROM t', 'SELECT sum(CASE row(grp, id) WHEN row(3, 13) THEN 1 END) FROM t',
     'SELECT max(CASE WHEN o THEN v END) FROM t', 'SELECT sum(id) FILTER (WHERE CASE WHEN o THEN grp ELSE 5 END = 5) FROM t', 'SELECT sum(CASE WHEN (grp = 1) IS TRUE THEN 1 END) FROM t']) query;
 \pset format aligned
 \pset tuples_only off

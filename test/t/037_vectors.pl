@@ -118,6 +118,7 @@ sub integer
 	return chance(75) ? one(@integers) : one('0', '1', '-3', '1000', '70000', '5000000000') if $depth == 0 || chance(30);
 	return 'CASE WHEN ' . condition(1) . ' THEN ' . integer($depth - 1) . (chance(30) ? ' WHEN ' . condition(0) . ' THEN ' . integer(0) : '') .
 		(chance(60) ? ' ELSE ' . one(integer(0), 'NULL') : '') . ' END' if chance(8);
+	return compared_case($depth) if chance(6);
 	return 'coalesce(' . join(', ', map { integer(0) } 1 .. one(1, 2, 3)) . ')' if chance(5);
 	return '(' . integer($depth - 1) . one(' + ', ' - ', ' * ', ' / ', ' % ') . integer($depth - 1) . ')' if chance(90);
 	return '(- ' . integer($depth - 1) . ')';
@@ -138,6 +139,17 @@ my %values = (
 	d => [q(date '2020-06-01'), q(timestamp '2020-06-01 12:00'), q('infinity'), q(date '2020-03-01' + interval '10 days')],
 	t => [q(timestamp '2020-05-01'), q(date '2020-07-15'), q('-infinity')], z => [q(timestamptz '2020-08-01 00:00+02'), q(date '2020-04-04')],
 	f => ['3', '0', '12.5'], c => [q('ab'), q('c  '), q('')], v => [q('value 7'), q(''), q('zzz')], w => [q('xy'), q('xyxyxyxy')]);
+
+# CASE x WHEN y
+sub compared_case
+{
+	my ($depth) = @_;
+	my $column = one(sort keys %values);
+	my ($what, @with) = chance(60) ? ($column, @{ $values{$column} }) : (integer(1), integer(0), integer(0), '5');
+
+	return "CASE $what" . join('', map { ' WHEN ' . one(@with) . ' THEN ' . integer($depth - 1) } 1 .. one(1, 2, 3)) .
+		one('', ' ELSE ' . integer(0)) . ' END';
+}
 
 # Of long strings some are compressed, and some are not in their rows.
 sub string_condition
