@@ -6,10 +6,11 @@
  *		node.c			the node's life, and its groups
  *		explain.c		what EXPLAIN says
  *		borders.c		groups that are complete early
+ *		flush.c			groups that make room for others
  *		spill.c			rows whose groups find no memory
  *		results.c		aggregates: states, and what becomes of them
  *		pairs.c			which values of count(DISTINCT ...) a group has seen
- *		tapes.h			tapes by a hash, for these rows and values
+ *		tapes.h			tapes by a hash, for these groups, rows and values
  *		transitions.c	those that PostgreSQL's own functions compute
  *		inputs.c		the scans that the node reads, one or an Append's
  *		input.h			batches, conditions, keys and arguments
@@ -119,6 +120,9 @@ typedef struct CScanAggregate
 /* Rows that wait for memory, see spill.c. */
 typedef struct CScanSpill CScanSpill;
 
+/* Groups that wait for the rest of their rows, see flush.c. */
+typedef struct CScanFlush CScanFlush;
+
 /* Which groups are complete, see borders.c. */
 typedef struct CScanBorders CScanBorders;
 
@@ -154,7 +158,8 @@ typedef struct CScanAggregateState
 	Size		limit;			/* bytes of memory */
 	Size		memory;			/* that groups and their distinct values take, as
 								 * counted last */
-	CScanSpill *spill;			/* NULL: nothing has been spilled yet */
+	CScanSpill *spill;			/* NULL: no row has been spilled yet */
+	CScanFlush *flush;			/* NULL: no group has made room yet */
 	CScanBorders *borders;		/* NULL: no group is complete before the end */
 	bool		begun;
 	bool		read;			/* all rows have been */
@@ -162,12 +167,14 @@ typedef struct CScanAggregateState
 
 	/* For EXPLAIN ANALYZE */
 	uint64		batches;
-	uint64		rows;
+	uint64		rows;			/* that met the conditions */
+	uint64		rows_before;	/* of them, before the groups' first one */
 	uint64		by_row;			/* arguments computed although vectorized */
 	uint64		ngroups;
 	uint64		early;			/* groups that went out before all rows were read */
 	Size		peak;			/* the most memory */
 	uint64		spilled;		/* rows */
+	uint64		flushed;		/* groups */
 	uint64		partitions;
 } CScanAggregateState;
 
@@ -205,6 +212,29 @@ extern bool cscan_borders_is_complete(const CScanAggregateState *node, uint32 gr
 
 /* The complete groups have gone out.  Keep the others only. */
 extern void cscan_borders_keep_open(CScanAggregateState *node);
+
+/*
+ * flush.c
+ *
+ * When there is no memory for the groups of the selected rows: is it better to let all
+ * groups make room than to spill rows?  Then write() them, and forget them.
+ */
+extern bool cscan_flush_pays(CScanAggregateState *node);
+extern void cscan_flush_write(CScanAggregateState *node);
+
+/* Has something been written that next() has not taken over yet? */
+extern bool cscan_flush_is_writing(const CScanAggregateState *node);
+
+/* Begin with the next part of what has been written.  False if nothing is left. */
+extern bool cscan_flush_next(CScanAggregateState *node);
+
+/* Is there another piece of a group in it?  Put it to the groups that there are. */
+extern bool cscan_flush_has_more(CScanAggregateState *node);
+extern void cscan_flush_read(CScanAggregateState *node);
+
+/* May groups of this part be written, to be read as smaller parts? */
+extern bool cscan_flush_may_divide(const CScanAggregateState *node);
+extern void cscan_flush_end(CScanAggregateState *node);
 
 /*
  * spill.c

@@ -119,8 +119,9 @@ cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	if (node->nkeys > 0 || node->distinct != NIL)
 		ExplainPropertyUInteger("CScan Memory", "kB", (node->peak + 1023) / 1024, es);
 	if (node->spilled > 0 || es->format != EXPLAIN_FORMAT_TEXT)
-	{
 		ExplainPropertyUInteger("CScan Rows Spilled", NULL, node->spilled, es);
+	if (node->flushed > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyUInteger("CScan Groups Spilled", NULL, node->flushed, es);
+	if (node->partitions > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("CScan Spill Partitions", NULL, node->partitions, es);
-	}
 }

@@ -5,7 +5,8 @@
  *
  * The node takes rows into account until groups are complete, which is at the end or
  * at a border (borders.c).  Then it hands out one of these groups after the other.
- * When all are gone, rows that found no memory follow (spill.c), and their groups.
+ * When all are gone, rows that found no memory follow (spill.c), and their groups, or
+ * groups that made room for others (flush.c).
  *
  * Invariant: all rows of a group are taken into account before it is handed out.
  *
@@ -97,7 +98,7 @@ count_memory(CScanAggregateState *node)
 }
 
 /* ------------------------------------------------------------------
- * Begin
+ * Begin and end of groups
  * ------------------------------------------------------------------ */
 
 /* Without a GROUP BY there is one group from the beginning. */
@@ -111,6 +112,28 @@ begin_groups(CScanAggregateState *node)
 		cscan_aggregates_begin_groups(node, 0, 1);
 	}
 	count_memory(node);
+}
+
+static void
+clear_groups(CScanAggregateState *node)
+{
+	cscan_group_table_clear(&node->groups);
+	for (int k = 0; k < node->nkeys; k++)
+		cscan_numbering_clear(&node->numbering[k]);
+	cscan_aggregates_clear(node);
+	cscan_inputs_forget_strings(node);
+	ReScanExprContext(node->context_node->curaggcontext);
+	node->rows_before = node->rows;
+	begin_groups(node);
+}
+
+/* Write all groups, and forget them. */
+static void
+flush_groups(CScanAggregateState *node)
+{
+	count_memory(node);
+	cscan_flush_write(node);
+	clear_groups(node);
 }
 
 static void
@@ -186,9 +209,9 @@ show_first(CScanAggregateState *node, uint32 before, const uint32 *group_of)
 }
 
 /*
- * Find the groups of the selected rows; of those without one, spill the rows.  The
- * first row may make a group whatever memory there is, so some group is always complete
- * in the end.
+ * Find the groups of the selected rows; of those without one, spill the rows, or let
+ * other groups make room.  The first row may make a group whatever memory there is, so
+ * some group is always complete in the end.
  */
 static void
 find_groups(CScanAggregateState *node, uint32 *group_of)
@@ -207,6 +230,12 @@ find_groups(CScanAggregateState *node, uint32 *group_of)
 	if (!may_grow && !cscan_spill_is_writing(node))
 	{
 		may_grow = has_memory_for(node, selection->n);
+		if (!may_grow && cscan_flush_pays(node))
+		{
+			flush_groups(node);
+			before = 0;
+			may_grow = true;
+		}
 		limit -= Min(memory_without_strings(node, selection->n), limit);
 	}
 	else if (may_grow && cscan_spill_is_writing(node))
@@ -260,18 +289,6 @@ advance(CScanAggregateState *node)
  * Groups
  * ------------------------------------------------------------------ */
 
-static void
-clear_groups(CScanAggregateState *node)
-{
-	cscan_group_table_clear(&node->groups);
-	for (int k = 0; k < node->nkeys; k++)
-		cscan_numbering_clear(&node->numbering[k]);
-	cscan_aggregates_clear(node);
-	cscan_inputs_forget_strings(node);
-	ReScanExprContext(node->context_node->curaggcontext);
-	begin_groups(node);
-}
-
 static Datum
 key_value(CScanAggregateState *node, int k, int64 key, Form_pg_attribute attribute)
 {
@@ -309,7 +326,40 @@ read_rows(CScanAggregateState *node)
 			return;
 	}
 	cscan_aggregates_finish(node);
+	if (node->flush)
+		flush_groups(node);
 	node->read = true;
+}
+
+/* Put the groups of a part that was flushed together.  False if there is none. */
+static bool
+read_flushed(CScanAggregateState *node)
+{
+	while (cscan_flush_next(node))
+	{
+		while (cscan_flush_has_more(node))
+		{
+			if (node->groups.ngroups == node->groups.room && !has_memory_for(node, 1) && cscan_flush_may_divide(node))
+				flush_groups(node);
+			cscan_flush_read(node);
+		}
+		count_memory(node);
+		if (!cscan_flush_is_writing(node))
+			return true;
+		flush_groups(node);
+	}
+	return false;
+}
+
+/* The same of rows that were spilled. */
+static bool
+read_spilled(CScanAggregateState *node)
+{
+	if (!cscan_spill_next(node))
+		return false;
+	while (cscan_spill_read(node))
+		advance(node);
+	return true;
 }
 
 /* Find the next group that is complete.  False if there is none. */
@@ -342,16 +392,14 @@ next_group(CScanAggregateState *node)
 	ExecClearTuple(slot);
 	while (!find_complete(node))
 	{
-		if (node->finished || node->spill == NULL)
+		if (node->finished || (node->spill == NULL && node->flush == NULL))
 			return slot;
 		clear_groups(node);
-		if (!cscan_spill_next(node))
+		if (node->flush ? !read_flushed(node) : !read_spilled(node))
 		{
 			node->finished = true;
 			return slot;
 		}
-		while (cscan_spill_read(node))
-			advance(node);
 		cscan_aggregates_finish(node);
 	}
 	group = cscan_group(&node->groups, node->next_group);
@@ -408,7 +456,7 @@ can_show_again(const CScanAggregateState *node)
 		if (node->aggregates[i].kind == CSCAN_AGGREGATE_TRANSITION)
 			return false;
 	}
-	return node->grouped && node->spill == NULL && node->borders == NULL;
+	return node->grouped && node->spill == NULL && node->flush == NULL && node->borders == NULL;
 }
 
 static void
@@ -424,6 +472,7 @@ rescan_aggregate(CustomScanState *css)
 		return;
 	}
 	cscan_spill_end(node);
+	cscan_flush_end(node);
 	clear_groups(node);
 	if (node->borders)
 		cscan_borders_begin(node->borders);
@@ -438,6 +487,7 @@ end_aggregate(CustomScanState *css)
 	CScanAggregateState *node = (CScanAggregateState *) css;
 
 	cscan_spill_end(node);
+	cscan_flush_end(node);
 	cscan_aggregates_clear(node);
 	ExecEndNode(outerPlanState(css));
 }

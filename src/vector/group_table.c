@@ -212,6 +212,29 @@ cscan_group_table_add(CScanGroupTable *table)
 	(void) add_group(table, NULL, 0, 0, 0);
 }
 
+uint32_t
+cscan_group_table_take(CScanGroupTable *table, const CScanGroupHead *group, bool *is_new)
+{
+	uint32_t	mask = 2 * table->room - 1;
+
+	*is_new = false;
+	for (uint32_t bucket = group->hash & mask; table->buckets[bucket] != 0; bucket = (bucket + 1) & mask)
+	{
+		const CScanGroupHead *other = cscan_group(table, table->buckets[bucket] - 1);
+
+		/* The keys that are null are 0. */
+		if (other->hash == group->hash && other->nulls == group->nulls &&
+			memcmp(other->keys, group->keys, (size_t) table->nkeys * sizeof(int64_t)) == 0)
+			return table->buckets[bucket] - 1;
+	}
+	*is_new = true;
+	if (table->ngroups == table->room)
+		grow(table);
+	memcpy(cscan_group(table, table->ngroups), group, table->group_size);
+	add_to_bucket(table, table->ngroups);
+	return table->ngroups++;
+}
+
 static void
 find_by_hash(CScanGroupTable *table, const CScanVector *const *keys, bool may_grow, CScanSelection *selection,
 			 uint32_t *group_of, CScanSelection *missing, uint32_t *missing_hashes)

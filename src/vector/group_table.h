@@ -84,6 +84,12 @@ extern void cscan_group_table_find(CScanGroupTable *table, const CScanVector *co
 							  CScanSelection *missing, uint32_t *missing_hashes);
 
 /*
+ * Take a group of such a table over, with its states, unless there is one with its
+ * keys.  Returns the number of the one or the other.
+ */
+extern uint32_t cscan_group_table_take(CScanGroupTable *table, const CScanGroupHead *group, bool *is_new);
+
+/*
  * Keep only some groups; they get new numbers, in the same order.  Keys may be changed
  * before cscan_group_table_rehash(), which must follow.
  */

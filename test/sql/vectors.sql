@@ -168,6 +168,35 @@ BEGIN
     RETURN (jsonb_path_query_first(plan::jsonb, 'strict $.**."CScan Rows Spilled"'))::int > 0;
 END $$;
 SELECT spilled('SELECT id, v, sum(id) FROM t GROUP BY id, v'), spilled('SELECT grp, sum(id) FROM t GROUP BY grp');
+-- Groups whose rows are near to each other make room: of each query the answer, whether groups, and rows, were spilled.
+CREATE TABLE near (k int, d date, n numeric(12,2), i int, b bigint, o boolean);
+INSERT INTO near SELECT nullif(g / 5, 70), date '2020-01-01' + g / 3, CASE WHEN g % 701 = 0 THEN 'NaN' WHEN g % 11 > 0 THEN g / 100.0 END, g,
+    g * 3000000000, g % 2 = 0 FROM generate_series(1, 20000) g;
+INSERT INTO near SELECT g / 7, date '2020-01-01' + g / 9, -g, -g, 1, NULL FROM generate_series(1, 20000) g;
+VACUUM (FREEZE, ANALYZE) near;
+CREATE FUNCTION flushed(query text, OUT same boolean, OUT groups_spilled boolean, OUT rows_spilled boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    rows text := 'SELECT string_agg(x::text, '' '' ORDER BY x::text) FROM (' || query || ') x';
+    wanted text;
+    found text;
+    plan jsonb;
+BEGIN
+    SET cscan.enabled = off;
+    EXECUTE rows INTO wanted;
+    RESET cscan.enabled;
+    EXECUTE rows INTO found;
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+    same := found = wanted;
+    groups_spilled := jsonb_path_query_first(plan, 'strict $.**."CScan Groups Spilled"')::int > 0;
+    rows_spilled := jsonb_path_query_first(plan, 'strict $.**."CScan Rows Spilled"')::int > 0;
+END $$;
+SELECT query, f.* FROM unnest(ARRAY[
+    'SELECT k, count(*), sum(i), avg(b), min(i), max(d) FROM near GROUP BY k', 'SELECT k, d, sum(n), trim_scale(min(n)), trim_scale(max(n)), count(n), avg(n) FROM near GROUP BY k, d',
+    'SELECT i / 4, o, count(*), sum(n) FILTER (WHERE o), sum(CASE WHEN o THEN n ELSE 0 END) FROM near GROUP BY 1, 2', 'SELECT d, max(n + n), sum(b + i) FROM near GROUP BY d HAVING count(*) > 2',
+    'SELECT k FROM near GROUP BY k', 'SELECT i % 8000, count(*) FROM near GROUP BY 1', 'SELECT i, count(*) FROM near GROUP BY i', 'SELECT k, sum(i::float8) FROM near GROUP BY k',
+    'SELECT k, count(DISTINCT o) FROM near GROUP BY k', 'SELECT k::text, count(*) FROM near GROUP BY 1', 'SELECT x, y.* FROM generate_series(1, 2) x, LATERAL (SELECT k, sum(i + x) FROM near GROUP BY k OFFSET 0) y']) query,
+    flushed(query) f;
+SELECT count(*) FROM (SELECT k, sum(i) FROM near GROUP BY k LIMIT 3) x;
 -- A key whose first rows found no memory stays on disk, though later there would be room.
 CREATE TABLE dense (k int, f boolean, s text);
 INSERT INTO dense SELECT i % 2000, i <= 2000 OR i % 10 = 0, 'a long string number ' || i % 2000 FROM generate_series(1, 20000) i;

@@ -113,6 +113,34 @@ keep_even(CScanGroupTable *table, uint64_t rows)
 	return rows;
 }
 
+/* The groups of another table come to this one: how many rows these are. */
+static uint64_t
+take_others(CScanGroupTable *table, Batch *batch, Random *random, uint64_t span, bool *right)
+{
+	CScanGroupTable other;
+	uint64_t	rows = 0;
+
+	cscan_group_table_begin(&other, table->nkeys, sizeof(uint64_t), &memory);
+	for (int b = 0; b < 5; b++)
+	{
+		batch_fill(batch, random, span);
+		*right &= find_batch(&other, batch, true, &rows);
+	}
+	for (uint32_t g = 0; g < other.ngroups; g++)
+	{
+		bool		is_new;
+		uint32_t	number = cscan_group_table_take(table, cscan_group(&other, g), &is_new);
+
+		if (!is_new)
+			*(uint64_t *) cscan_group_states(table, number) += *(uint64_t *) cscan_group_states(&other, g);
+		*right &= number < table->ngroups;
+	}
+	free(other.groups);
+	free(other.buckets);
+	free(other.places);
+	return rows;
+}
+
 /* Do 32,768 keys that differ in 15 bits only have about as many buckets of 65,536 as random ones (25,800)? */
 static bool
 spreads(int shift)
@@ -177,6 +205,8 @@ test_groups(void)
 			direct += table.direct;
 			if (random_chance(&random, 10))
 				rows = keep_even(&table, rows);
+			if (random_chance(&random, 5))
+				rows += take_others(&table, batch, &random, span, &right);
 			if (random_chance(&random, 3))
 			{
 				right &= check_table(&table, rows);
