@@ -160,6 +160,7 @@ typedef struct CScanAggregateState
 								 * counted last */
 	CScanSpill *spill;			/* NULL: no row has been spilled yet */
 	CScanFlush *flush;			/* NULL: no group has made room yet */
+	bool		groups_stay;	/* nor will any of these */
 	CScanBorders *borders;		/* NULL: no group is complete before the end */
 	bool		begun;
 	bool		read;			/* all rows have been */

@@ -185,8 +185,11 @@ cscan_flush_pays(CScanAggregateState *node)
 {
 	if (node->flush)
 		return true;
-	if (node->spill || !is_possible(node) || !rows_are_near(node))
+	if (node->groups_stay || node->spill || !is_possible(node) || !rows_are_near(node))
+	{
+		node->groups_stay = true;
 		return false;
+	}
 	node->flush = begin(node);
 	return true;
 }
@@ -210,6 +213,8 @@ cscan_flush_write(CScanAggregateState *node)
 		CScanGroupHead *group = cscan_group(&node->groups, g);
 		LogicalTape *tape = cscan_tapes_choose(tapes, group->hash);
 
+		if (g % CSCAN_BATCH == 0)
+			CHECK_FOR_INTERRUPTS();
 		cscan_tapes_write(tapes, tape, group, node->groups.group_size);
 		for (int i = 0; i < node->naggregates; i++)
 		{

@@ -21,6 +21,9 @@
 #include "aggregate/aggregate.h"
 #include "cscan.h"
 
+/* Pieces of groups that are read before memory is looked at */
+#define MEMORY_CHECK	64
+
 static Node *create_state(CustomScan *plan);
 static void begin_aggregate(CustomScanState *css, EState *estate, int eflags);
 static TupleTableSlot *exec_aggregate(CustomScanState *css);
@@ -124,6 +127,7 @@ clear_groups(CScanAggregateState *node)
 	cscan_inputs_forget_strings(node);
 	ReScanExprContext(node->context_node->curaggcontext);
 	node->rows_before = node->rows;
+	node->groups_stay = false;
 	begin_groups(node);
 }
 
@@ -337,9 +341,11 @@ read_flushed(CScanAggregateState *node)
 {
 	while (cscan_flush_next(node))
 	{
-		while (cscan_flush_has_more(node))
+		/* Numerics take memory without new groups. */
+		for (uint32 i = 1; cscan_flush_has_more(node); i++)
 		{
-			if (node->groups.ngroups == node->groups.room && !has_memory_for(node, 1) && cscan_flush_may_divide(node))
+			if ((node->groups.ngroups == node->groups.room || (i % MEMORY_CHECK == 0 && node->groups.ngroups > 1)) &&
+				!has_memory_for(node, 1) && cscan_flush_may_divide(node))
 				flush_groups(node);
 			cscan_flush_read(node);
 		}

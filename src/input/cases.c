@@ -136,6 +136,14 @@ has_choice(Node *node, void *context)
 		expression_tree_walker(node, has_choice, context);
 }
 
+static bool
+has_placeholder(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, CaseTestExpr) || expression_tree_walker(node, has_placeholder, context);
+}
+
 typedef struct Placeholder
 {
 	Expr	   *value;
@@ -143,6 +151,7 @@ typedef struct Placeholder
 	bool		failed;
 } Placeholder;
 
+/* Between a WHEN and its placeholder are the operator and casts; other nodes may have a placeholder of their own. */
 static Node *
 put_value(Node *node, void *context)
 {
@@ -150,15 +159,23 @@ put_value(Node *node, void *context)
 
 	if (node == NULL)
 		return NULL;
-	if (IsA(node, CaseTestExpr))
+	switch (nodeTag(node))
 	{
-		put->is_put = true;
-		return (Node *) put->value;
+		case T_CaseTestExpr:
+			put->is_put = true;
+			put->failed |= exprType(node) != exprType((Node *) put->value) ||
+				exprCollation(node) != exprCollation((Node *) put->value);
+			return (Node *) put->value;
+		case T_OpExpr:
+		case T_FuncExpr:
+		case T_BoolExpr:
+		case T_RelabelType:
+		case T_List:
+			return expression_tree_mutator(node, put_value, context);
+		default:
+			put->failed |= has_placeholder(node, NULL);
+			return node;
 	}
-	/* These have a CaseTestExpr of their own. */
-	if (IsA(node, CaseExpr) || IsA(node, ArrayCoerceExpr))
-		put->failed = true;
-	return put->failed ? node : expression_tree_mutator(node, put_value, context);
 }
 
 /*

@@ -50,6 +50,15 @@ SELECT query, same(query) FROM unnest(ARRAY[
     'SELECT max(CASE WHEN o THEN v END) FROM t', 'SELECT sum(id) FILTER (WHERE CASE WHEN o THEN grp ELSE 5 END = 5) FROM t', 'SELECT sum(CASE WHEN (grp = 1) IS TRUE THEN 1 END) FROM t']) query;
 \pset format aligned
 \pset tuples_only off
+-- In a WHEN, SQL/JSON has a placeholder of its own (from 16 on), as arrays and CASE have.
+CREATE TABLE c AS SELECT i AS id, CASE i % 3 WHEN 0 THEN '[1, 2]' WHEN 1 THEN '{"a" : 1}' ELSE 'other' END AS v FROM generate_series(1, 4000) i;
+CREATE INDEX c_columns ON c USING cscan_columns (id, v) WITH (row_group_blocks = 64);
+VACUUM (FREEZE, ANALYZE) c;
+SELECT query, answer(query, false) = answer(query, true) AS same FROM unnest(ARRAY[
+    'SELECT count(*), sum(CASE v WHEN JSON_ARRAY(1, 2 RETURNING text) THEN 1 WHEN JSON_OBJECT(''a'': 1 RETURNING text) THEN 100000 ELSE 0 END) FROM c',
+    'SELECT CASE v WHEN JSON_OBJECT(''a'': 1 RETURNING text) THEN 1 ELSE 0 END, count(*) FROM c GROUP BY 1',
+    'SELECT sum(CASE v WHEN ''other'' THEN 1 WHEN ''[1, 2]'' THEN id END) FROM c', 'SELECT sum(CASE v WHEN upper(''other'') THEN 1 WHEN (ARRAY[''other'', ''x'']::varchar(3)[])[1] THEN id END) FROM c',
+    'SELECT sum(CASE v::varchar(3) WHEN ''oth'' THEN id ELSE 1 END) FROM c', 'SELECT sum(CASE v WHEN CASE id WHEN 5 THEN v ELSE ''other'' END THEN 1 END) FROM c']) query;
 SET plan_cache_mode = force_generic_plan;
 PREPARE p(int, text) AS SELECT sum(CASE WHEN grp = $1 OR v = $2 THEN 1 ELSE 0 END) FROM t;
 EXECUTE p(3, 'value 3');

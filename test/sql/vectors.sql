@@ -197,6 +197,18 @@ SELECT query, f.* FROM unnest(ARRAY[
     'SELECT k, count(DISTINCT o) FROM near GROUP BY k', 'SELECT k::text, count(*) FROM near GROUP BY 1', 'SELECT x, y.* FROM generate_series(1, 2) x, LATERAL (SELECT k, sum(i + x) FROM near GROUP BY k OFFSET 0) y']) query,
     flushed(query) f;
 SELECT count(*) FROM (SELECT k, sum(i) FROM near GROUP BY k LIMIT 3) x;
+-- Numerics that come late take memory, too.
+CREATE TABLE late (k int, n numeric(1000,2));
+INSERT INTO late SELECT g / 3, 1 FROM generate_series(1, 12000) g;
+INSERT INTO late SELECT g / 3, repeat('9', 990)::numeric - g FROM generate_series(1, 12000) g;
+VACUUM (FREEZE, ANALYZE) late;
+CREATE FUNCTION memory(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+    RETURN jsonb_path_query_first(plan, 'strict $.**."CScan Memory"');
+END $$;
+SELECT flushed(query), memory(query) < 300 AS is_little FROM (VALUES ('SELECT k, max(n), sum(n), count(*) FROM late GROUP BY k')) q (query);
 -- A key whose first rows found no memory stays on disk, though later there would be room.
 CREATE TABLE dense (k int, f boolean, s text);
 INSERT INTO dense SELECT i % 2000, i <= 2000 OR i % 10 = 0, 'a long string number ' || i % 2000 FROM generate_series(1, 20000) i;
