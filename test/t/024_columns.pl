@@ -85,6 +85,7 @@ foreach my $kind ('', 'UNLOGGED')
 		{
 			my $name = "$kind $action at $place";
 			my $crash = $action eq 'kill';
+			my $log = -s $primary->logfile;
 
 			# Two blocks of each group: too few for VACUUM.
 			sql($primary, q(UPDATE t SET v = v + 1 WHERE id % 4000 = 7));
@@ -97,6 +98,8 @@ foreach my $kind ('', 'UNLOGGED')
 			$s->send(q(SELECT cscan_columns_fill('c')));
 			eval { $s->result; };
 			like($s->err, $crash ? qr/connection/ : qr/injected.* at "$place"/, "$name: it has come there");
+			# Until then the server takes connections, and ends them.
+			$primary->wait_for_log(qr/was terminated by signal 9/, $log) if $crash;
 			server_is_up($primary) or die "the server does not come up\n";
 			$s->quit;
 			if ($kind eq 'UNLOGGED' && $crash)
