@@ -137,25 +137,28 @@ has_choice(Node *node, void *context)
 }
 
 static bool
-has_placeholder(Node *node, void *context)
+has_test_value(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	return IsA(node, CaseTestExpr) || expression_tree_walker(node, has_placeholder, context);
+	return IsA(node, CaseTestExpr) || expression_tree_walker(node, has_test_value, context);
 }
 
-typedef struct Placeholder
+typedef struct Substitution
 {
 	Expr	   *value;
 	bool		is_put;
 	bool		failed;
-} Placeholder;
+} Substitution;
 
-/* Between a WHEN and its placeholder are the operator and casts; other nodes may have a placeholder of their own. */
+/*
+ * x is a CaseTestExpr in each WHEN.  Above it are the operator and casts.  Other nodes
+ * may have a CaseTestExpr that stands for another value.
+ */
 static Node *
 put_value(Node *node, void *context)
 {
-	Placeholder *put = context;
+	Substitution *put = context;
 
 	if (node == NULL)
 		return NULL;
@@ -173,7 +176,7 @@ put_value(Node *node, void *context)
 		case T_List:
 			return expression_tree_mutator(node, put_value, context);
 		default:
-			put->failed |= has_placeholder(node, NULL);
+			put->failed |= has_test_value(node, NULL);
 			return node;
 	}
 }
@@ -185,7 +188,7 @@ put_value(Node *node, void *context)
 static Expr *
 spell_out(const CaseExpr *expr, Expr *condition)
 {
-	Placeholder	put = {.value = expr->arg};
+	Substitution put = {.value = expr->arg};
 
 	if (put.value == NULL)
 		return condition;

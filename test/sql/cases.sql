@@ -50,7 +50,7 @@ SELECT query, same(query) FROM unnest(ARRAY[
     'SELECT max(CASE WHEN o THEN v END) FROM t', 'SELECT sum(id) FILTER (WHERE CASE WHEN o THEN grp ELSE 5 END = 5) FROM t', 'SELECT sum(CASE WHEN (grp = 1) IS TRUE THEN 1 END) FROM t']) query;
 \pset format aligned
 \pset tuples_only off
--- In a WHEN, SQL/JSON has a placeholder of its own (from 16 on), as arrays and CASE have.
+-- A CaseTestExpr is not always x: in a WHEN, SQL/JSON (from 16 on), arrays and CASE have one, too.
 CREATE TABLE c AS SELECT i AS id, CASE i % 3 WHEN 0 THEN '[1, 2]' WHEN 1 THEN '{"a" : 1}' ELSE 'other' END AS v FROM generate_series(1, 4000) i;
 CREATE INDEX c_columns ON c USING cscan_columns (id, v) WITH (row_group_blocks = 64);
 VACUUM (FREEZE, ANALYZE) c;

@@ -2,10 +2,12 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
 \set answers :abs_srcdir '/sql/answers.psql'
+\set three_tables :abs_srcdir '/sql/three_tables.psql'
 CREATE SCHEMA floats;
 SET search_path = floats, public;
 \i :helpers
 \i :answers
+\i :three_tables
 -- Chunks come in any order.  So sums are such that no digit depends on that.
 CREATE DOMAIN metres AS float8;
 CREATE TABLE t (id int, a float8, b float4, m metres, big float8, n int) WITH (fillfactor = 30);
@@ -25,21 +27,11 @@ CREATE INDEX r_columns ON r USING cscan_columns (id, a, b, m, big, n) WITH (row_
 VACUUM (FREEZE) r;
 UPDATE r SET n = n WHERE id BETWEEN 100 AND 200;
 
--- The answer of t; the same by CScans over pages, with and without edges, and over column runs.
 CREATE FUNCTION same(query text, OUT answer text, OUT same boolean, OUT by_row text) LANGUAGE plpgsql AS $$
 DECLARE
     line text;
-    name text;
-    wanted text;
 BEGIN
-    same := true;
-    FOREACH name IN ARRAY '{edges,r,t}'::text[] LOOP
-        wanted := answer(replace(query, 'TABLE', name), false);
-        PERFORM set_config('enable_seqscan', CASE name WHEN 'r' THEN 'off' ELSE 'on' END, true);
-        answer := answer(replace(query, 'TABLE', name), true);
-        same := same AND answer = wanted;
-        PERFORM set_config('enable_seqscan', 'on', true);
-    END LOOP;
+    SELECT c.answer, c.same INTO answer, same FROM compare(query) c;
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, 'TABLE', 't') LOOP
         IF line ~ 'Row by Row|Vector Filter' THEN
             by_row := trim(line);

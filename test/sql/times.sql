@@ -2,10 +2,12 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
 \set answers :abs_srcdir '/sql/answers.psql'
+\set three_tables :abs_srcdir '/sql/three_tables.psql'
 CREATE SCHEMA times;
 SET search_path = times, public;
 \i :helpers
 \i :answers
+\i :three_tables
 CREATE TABLE t (id int, t timestamp, d date, z timestamptz, n numeric(10,2), u numeric) WITH (fillfactor = 50);
 INSERT INTO t SELECT i, timestamp '1998-12-28 22:00' + i * interval '7 hours 13 minutes 1.25 seconds', date '1899-12-25' + i * 37,
     timestamptz '2020-01-01 00:00+00' + i * interval '1 hour', i % 40 / 4.0, i % 7 FROM generate_series(0, 5999) i;
@@ -25,17 +27,8 @@ UPDATE r SET n = n WHERE id BETWEEN 100 AND 200;
 CREATE FUNCTION same(query text, OUT answer text, OUT same boolean, OUT wholly boolean) LANGUAGE plpgsql AS $$
 DECLARE
     line text;
-    name text;
-    wanted text;
 BEGIN
-    same := true;
-    FOREACH name IN ARRAY '{edges,r,t}'::text[] LOOP
-        wanted := answer(replace(query, 'TABLE', name), false);
-        PERFORM set_config('enable_seqscan', CASE name WHEN 'r' THEN 'off' ELSE 'on' END, true);
-        answer := answer(replace(query, 'TABLE', name), true);
-        same := same AND answer = wanted;
-        PERFORM set_config('enable_seqscan', 'on', true);
-    END LOOP;
+    SELECT c.answer, c.same INTO answer, same FROM compare(query) c;
     wholly := true;
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, 'TABLE', 't') LOOP
         wholly := wholly AND line !~ 'Row by Row|Sort Key|Aggregate$' OR line ~ 'CScan Aggregate';
