@@ -47,8 +47,6 @@ typedef enum CScanAggregatePrivate
 	CSCAN_AGGREGATE_GROUPED,	/* there is a GROUP BY: without rows there is no
 								 * group */
 	CSCAN_AGGREGATE_BORDER_KEY, /* number of the key that has borders, or -1 */
-	CSCAN_AGGREGATE_BORDER_INDEX,	/* Oid of the BRIN index that has its bounds;
-									 * 0: those are in the index of columns */
 	CSCAN_AGGREGATE_NFIELDS
 } CScanAggregatePrivate;
 
@@ -187,11 +185,8 @@ extern void cscan_aggregate_explain(CustomScanState *css, List *ancestors, Expla
 
 /* borders.c */
 
-/*
- * Make the borders of a key, which is a column.  "brin" is the index that has the
- * bounds, or InvalidOid.  NULL if the aggregates do not allow it.
- */
-extern CScanBorders *cscan_borders_create(CScanAggregateState *node, int key, Oid brin);
+/* Make the borders of a key, which is a column of each input.  NULL if the aggregates do not allow it. */
+extern CScanBorders *cscan_borders_create(CScanAggregateState *node, int key);
 
 /* Begin a pass. */
 extern void cscan_borders_begin(CScanBorders *borders);
@@ -258,6 +253,11 @@ extern void cscan_spill_end(CScanAggregateState *node);
 
 /* Find the scans; the expressions are set. */
 extern void cscan_inputs_init(CScanAggregateState *node);
+
+/* An input's scan, the n-th key in its columns, and whether this pass, which has begun, reads it. */
+extern CScanState *cscan_inputs_scan(const CScanAggregateState *node, int number);
+extern Expr *cscan_inputs_key(const CScanAggregateState *node, int number, int n);
+extern bool cscan_inputs_reads(const CScanAggregateState *node, int number);
 
 /* Begin a pass. */
 extern void cscan_inputs_begin(CScanAggregateState *node);

@@ -28,8 +28,7 @@ struct CScanBorders
 {
 	MemoryContext context;		/* of the bounds */
 	int			key;
-	int			attribute;		/* of the table, from 0 */
-	Oid			brin;			/* the index that has bounds, or InvalidOid */
+	CScanBoundsSource *sources; /* by number of the input */
 	CScanBounds *bounds;		/* NULL: none in this pass */
 	bool		begun;
 	uint32		enough;			/* groups to look for complete ones */
@@ -48,7 +47,7 @@ cscan_borders_begin(CScanBorders *borders)
 }
 
 CScanBorders *
-cscan_borders_create(CScanAggregateState *node, int key, Oid brin)
+cscan_borders_create(CScanAggregateState *node, int key)
 {
 	CScanBorders *borders = palloc0(sizeof(CScanBorders));
 
@@ -61,10 +60,17 @@ cscan_borders_create(CScanAggregateState *node, int key, Oid brin)
 	}
 	borders->context = AllocSetContextCreate(node->css.ss.ps.state->es_query_cxt, "CScan bounds", ALLOCSET_DEFAULT_SIZES);
 	borders->key = key;
-	borders->attribute = castNode(Var, list_nth(node->keys, key))->varattno - 1;
-	borders->brin = brin;
+	borders->sources = palloc(Max(node->ninputs, 1) * sizeof(CScanBoundsSource));
+	for (int i = 0; i < node->ninputs; i++)
+	{
+		CScanBoundsSource *source = &borders->sources[i];
+
+		source->scan = cscan_inputs_scan(node, i);
+		source->attribute = castNode(Var, cscan_inputs_key(node, i, key))->varattno - 1;
+		source->brin = (Oid) list_nth_int(((CustomScan *) source->scan->css.ss.ps.plan)->custom_private, CSCAN_PRIVATE_BOUNDS);
+		cscan_chunks_record(source->scan);
+	}
 	cscan_borders_begin(borders);
-	cscan_chunks_record(node->input->scan);
 	return borders;
 }
 
@@ -72,6 +78,26 @@ int
 cscan_borders_key(const CScanAggregateState *node)
 {
 	return node->borders->key;
+}
+
+/* Find the bounds of what this pass reads. */
+static CScanBounds *
+find_bounds(CScanAggregateState *node)
+{
+	CScanBorders *borders = node->borders;
+	MemoryContext old = MemoryContextSwitchTo(borders->context);
+	CScanBoundsSource *sources = palloc(Max(node->ninputs, 1) * sizeof(CScanBoundsSource));
+	CScanBounds *bounds;
+	int			n = 0;
+
+	for (int i = 0; i < node->ninputs; i++)
+	{
+		if (cscan_inputs_reads(node, i))
+			sources[n++] = borders->sources[i];
+	}
+	bounds = cscan_bounds_find(sources, n);
+	MemoryContextSwitchTo(old);
+	return bounds;
 }
 
 static bool
@@ -103,14 +129,11 @@ cscan_borders_reached(CScanAggregateState *node, bool may_grow)
 
 	if (!borders->begun)
 	{
-		MemoryContext old = MemoryContextSwitchTo(borders->context);
-
 		borders->begun = true;
-		borders->bounds = cscan_bounds_find(node->input->scan, borders->attribute, borders->brin);
-		MemoryContextSwitchTo(old);
+		borders->bounds = find_bounds(node);
 	}
 	/* A spilled row's tape depends on the numbers of strings. */
-	if (borders->bounds == NULL || !cscan_bounds_advance(borders->bounds) || cscan_spill_is_writing(node))
+	if (borders->bounds == NULL || !cscan_bounds_advance(borders->bounds, node->input->scan) || cscan_spill_is_writing(node))
 		return false;
 
 	/* To look costs as much as there are groups.  So they must have become more since the last time. */

@@ -69,9 +69,8 @@ translate_list(const CScanAggregateState *node, const PlanState *child, List *ex
 	return node->targets == NIL ? exprs : (List *) translate((Node *) exprs, &translation);
 }
 
-/* The scan of an input. */
-static CScanState *
-scan_of(const CScanAggregateState *node, int number)
+CScanState *
+cscan_inputs_scan(const CScanAggregateState *node, int number)
 {
 	AppendState *append = append_of(node);
 	PlanState  *child = append ? append->appendplans[number] : outerPlanState(&node->css);
@@ -81,10 +80,24 @@ scan_of(const CScanAggregateState *node, int number)
 	return (CScanState *) child;
 }
 
+Expr *
+cscan_inputs_key(const CScanAggregateState *node, int number, int n)
+{
+	return linitial(translate_list(node, &cscan_inputs_scan(node, number)->css.ss.ps, list_make1(list_nth(node->keys, n))));
+}
+
+bool
+cscan_inputs_reads(const CScanAggregateState *node, int number)
+{
+	const AppendState *append = append_of(node);
+
+	return append == NULL || bms_is_member(number, append->as_valid_subplans);
+}
+
 static CScanInput *
 create(CScanAggregateState *node, int number)
 {
-	CScanState *scan = scan_of(node, number);
+	CScanState *scan = cscan_inputs_scan(node, number);
 	PlanState  *child = &scan->css.ss.ps;
 	MemoryContext old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
 	CScanInput *input;
@@ -132,7 +145,7 @@ cscan_inputs_init(CScanAggregateState *node)
 	}
 	node->ninputs = append ? append->as_nplans : 1;
 	for (int i = 0; i < node->ninputs; i++)
-		scan_of(node, i)->batched = true;
+		cscan_inputs_scan(node, i)->batched = true;
 	node->inputs = palloc0((node->ninputs + 1) * sizeof(CScanInput *));
 	if (node->ninputs > 0)
 		cscan_inputs_enter(node, 0);

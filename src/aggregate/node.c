@@ -178,8 +178,7 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	for (int k = 0; k < node->nkeys; k++)
 		cscan_numbering_begin(&node->numbering[k], &memory);
 	if (list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_KEY) >= 0)
-		node->borders = cscan_borders_create(node, list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_KEY),
-											 (Oid) list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_INDEX));
+		node->borders = cscan_borders_create(node, list_nth_int(plan->custom_private, CSCAN_AGGREGATE_BORDER_KEY));
 	begin_groups(node);
 }
 

@@ -7,6 +7,7 @@
  *		explain.c		what EXPLAIN says
  *		gather.c		a CScan or a family below a Gather
  *		bounds.h		which values of a column may still come
+ *		units.h			which values an index says that parts of a table have
  *		batch.h			rows, many at a time, for who filters or aggregates them
  *		tuples.c		heap scan, page loop and tuples
  *		scroll.c		tuples of a scan that may go backward
@@ -58,6 +59,10 @@ typedef enum CScanPrivate
 								 * this is a child of an Append whose order
 								 * nobody needs; else 0 */
 	CSCAN_PRIVATE_INDEX,		/* Oid of the index of columns, or 0 */
+	CSCAN_PRIVATE_BOUNDS,		/* Oid of the BRIN index that has the bounds of
+								 * the key of the CScan Aggregate above that has
+								 * borders; 0: if there is one, the index of columns
+								 * has them */
 	CSCAN_PRIVATE_NFIELDS
 } CScanPrivate;
 
@@ -183,8 +188,8 @@ typedef struct CScanState
 	bool		self_read;		/* the chunk is not known to be in memory */
 	CScanAhead	ahead;
 	bool		records;		/* note which chunks are taken, for bounds.c */
-	CScanRange *taken;			/* their blocks, in order; bounds.c forgets all
-								 * but the last */
+	CScanRange *taken;			/* their blocks, in order, until bounds.c takes
+								 * them over */
 	uint32		ntaken;
 	uint32		taken_room;
 	int			ring_used;		/* frames taken for the ring of "scan" */
@@ -275,6 +280,7 @@ extern void cscan_groups_locate(const CScanState *node, CScanPortion *portion);
 extern bool cscan_groups_take_own(CScanState *node, CScanPortion *portion);
 extern bool cscan_groups_coming(const CScanState *node, BlockNumber *block);
 extern const CScanGroupTarget *cscan_groups_wanted(const CScanState *node);
+extern bool cscan_groups_must_read_heap(const CScanState *node);
 extern bool cscan_groups_in_memory(const CScanState *node, uint32 group);
 extern void cscan_groups_answer(CScanState *node, bool (*in_memory) (void *arg, Oid relid, uint32 group), void *arg);
 extern Oid	cscan_groups_index(const CScanState *node);

@@ -56,8 +56,8 @@
  * a conflict.  COPY FREEZE of this transaction marks pages as all-visible
  * before the index knows of their rows.
  */
-static bool
-must_read_heap(const CScanState *node)
+bool
+cscan_groups_must_read_heap(const CScanState *node)
 {
 	Relation	heap = node->css.ss.ss_currentRelation;
 
@@ -74,7 +74,7 @@ cscan_groups_prepare(CScanState *node)
 	ListCell   *zone_cell;
 	ListCell   *expr_cell;
 
-	c->reader->from_heap = must_read_heap(node);
+	c->reader->from_heap = cscan_groups_must_read_heap(node);
 	forboth(zone_cell, c->zones, expr_cell, c->zone_exprs)
 	{
 		CScanZone  *zone = lfirst(zone_cell);

@@ -213,7 +213,10 @@ cscan_tuples_next_rows(CScanState *node, uint32 *first, uint32 *end)
 
 		/* The first of them counts as taken, and so do all before it. */
 		if (TupIsNull(slot))
+		{
+			node->finished = true;
 			return false;
+		}
 		*first = heap->rs_cindex;
 		*end = *first + 1;
 

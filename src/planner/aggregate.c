@@ -41,7 +41,8 @@
 
 #include "aggregate/aggregate.h"
 #include "cscan.h"
-#include "exec/bounds.h"
+#include "exec/exec.h"
+#include "exec/units.h"
 #include "planner/planner.h"
 
 /*
@@ -161,9 +162,10 @@ look_at(Node *node, void *context)
 typedef struct CScanBorder
 {
 	int			key;			/* its number; -1: none */
-	Oid			brin;			/* the index that has its bounds; InvalidOid: the
-								 * scan's own */
+	List	   *brins;			/* Oids of the indexes that have its bounds, one for
+								 * each scan; InvalidOid: the scan's own */
 	double		correlation;	/* of the key with places in the table; 0: none */
+	double		pages;			/* of what is scanned */
 	double		unit_blocks;	/* blocks that have bounds of their own */
 } CScanBorder;
 
@@ -383,7 +385,7 @@ correlation_of(PlannerInfo *root, Var *var)
 
 /* The BRIN index that has the bounds of a column, or InvalidOid. */
 static Oid
-find_brin(const RelOptInfo *rel, AttrNumber attribute, Oid type)
+find_brin(const RelOptInfo *rel, const Var *column)
 {
 	ListCell   *lc;
 
@@ -395,56 +397,107 @@ find_brin(const RelOptInfo *rel, AttrNumber attribute, Oid type)
 			continue;
 		for (int c = 0; c < index->nkeycolumns; c++)
 		{
-			if (index->indexkeys[c] == attribute && index->opcintype[c] == type &&
-				cscan_bounds_in_brin(index->opfamily[c], type))
+			if (index->indexkeys[c] == column->varattno && index->opcintype[c] == column->vartype &&
+				cscan_units_in_brin(index->opfamily[c], column->vartype))
 				return index->indexoid;
 		}
 	}
 	return InvalidOid;
 }
 
+/* What a child of an Append has in a column's place. */
+static Expr *
+of_child(const Path *append, const Path *child, const Var *column)
+{
+	ListCell   *lc;
+	ListCell   *lcc;
+
+	forboth(lc, append->pathtarget->exprs, lcc, child->pathtarget->exprs)
+	{
+		if (equal(lfirst(lc), column))
+			return lfirst(lcc);
+	}
+	return NULL;
+}
+
+/*
+ * Find what has the bounds of a column that a scan reads.  False if nothing has.  The
+ * largest scan's units count.
+ */
+static bool
+add_bounds(CScanBorder *border, Path *path, Expr *column, double *most_pages)
+{
+	Oid			brin = InvalidOid;
+
+	path = scan_of(path);
+	if (column == NULL || !IsA(column, Var) || !cscan_units_are_possible(((Var *) column)->vartype))
+		return false;
+	if (!cscan_is_column_path(path))
+	{
+		if (path->pathtype == T_SeqScan || IsA(path, BitmapHeapPath))
+			brin = find_brin(path->parent, (Var *) column);
+		if (!OidIsValid(brin))
+			return false;
+	}
+	border->brins = lappend_oid(border->brins, brin);
+	border->pages += path->parent->pages * (IsA(path, BitmapHeapPath) ? path->rows / Max(path->parent->tuples, 1) : 1);
+	if (path->parent->pages >= *most_pages)
+	{
+		*most_pages = path->parent->pages;
+		border->unit_blocks = cscan_units_blocks(OidIsValid(brin) ? brin : cscan_column_path_index(path), OidIsValid(brin));
+	}
+	return true;
+}
+
+/* The same of a scan, or of all scans of an Append. */
+static bool
+find_bounds(CScanBorder *border, Path *path, Var *column)
+{
+	double		most_pages = 0;
+	ListCell   *lc;
+
+	path = scan_of(path);
+	if (!IsA(path, AppendPath))
+		return add_bounds(border, path, (Expr *) column, &most_pages);
+	foreach(lc, ((AppendPath *) path)->subpaths)
+	{
+		if (!add_bounds(border, lfirst(lc), of_child(path, lfirst(lc), column), &most_pages))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Which key, if any, has borders (aggregate/borders.c): the column that follows the
- * order of the table best.  Only one process that reads one table has them.
+ * order of the table best.  Only where one process reads all rows are there any.
  */
 static CScanBorder
 find_border(PlannerInfo *root, Path *path, const CScanGrouping *grouping, double ngroups)
 {
-	CScanBorder border = {-1, InvalidOid, 0, 0};
+	CScanBorder best = {.key = -1};
 	ListCell   *lc;
 
-	path = scan_of(path);
 	foreach(lc, grouping->aggrefs)
 	{
 		/* Groups are known by their numbers (aggregate/pairs.c). */
 		if (lfirst_node(Aggref, lc)->aggdistinct != NIL)
-			return border;
+			return best;
 	}
-	if (ngroups < CSCAN_FEW_GROUPS || path->parallel_workers > 0 ||
-		!(cscan_is_column_path(path) || path->pathtype == T_SeqScan))
-		return border;
+	if (ngroups < CSCAN_FEW_GROUPS || path->parallel_workers > 0)
+		return best;
 	foreach(lc, grouping->keys)
 	{
 		Var		   *key = lfirst(lc);
-		Oid			brin = InvalidOid;
-		double		correlation;
+		CScanBorder border = {.key = foreach_current_index(lc)};
 
-		if (!IsA(key, Var) || !cscan_bounds_are_possible(key->vartype))
+		if (!IsA(key, Var) || !cscan_units_are_possible(key->vartype))
 			continue;
-		if (!cscan_is_column_path(path))
-		{
-			brin = find_brin(path->parent, key->varattno, key->vartype);
-			if (!OidIsValid(brin))
-				continue;
-		}
-		correlation = correlation_of(root, key);
-		if (correlation >= BORDER_CORRELATION && correlation > border.correlation)
-			border = (CScanBorder) {foreach_current_index(lc), brin, correlation, 0};
+		border.correlation = correlation_of(root, key);
+		if (border.correlation >= BORDER_CORRELATION && border.correlation > best.correlation &&
+			find_bounds(&border, path, key))
+			best = border;
 	}
-	if (border.key >= 0)
-		border.unit_blocks = cscan_bounds_unit(OidIsValid(border.brin) ? border.brin : cscan_column_path_index(path),
-											   OidIsValid(border.brin));
-	return border;
+	return best;
 }
 
 /*
@@ -452,14 +505,13 @@ find_border(PlannerInfo *root, Path *path, const CScanGrouping *grouping, double
  * are enough groups, and groups that have rows all over the table.
  */
 static double
-share_before_first(Path *path, const CScanBorder *border, double ngroups)
+share_before_first(const CScanBorder *border, double ngroups)
 {
 	double		share;
 
 	if (border->key < 0)
 		return 1.0;
-	path = scan_of(path);
-	share = Max((double) cscan_shared->preferred_chunk_blocks, border->unit_blocks) / Max(path->parent->pages, 1) +
+	share = Max((double) cscan_shared->preferred_chunk_blocks, border->unit_blocks) / Max(border->pages, 1) +
 		CSCAN_FEW_GROUPS / ngroups;
 	return Min(Max(share, 1.0 - border->correlation), 1.0);
 }
@@ -498,7 +550,7 @@ set_costs(PlannerInfo *root, Path *child, const CScanGrouping *grouping, const C
 		cost_of_distinct(child->rows, grouping);
 	path->total_cost = path->startup_cost + ngroups * (cpu_tuple_cost + costs.finalCost.per_tuple);
 	path->startup_cost = child->startup_cost +
-		(path->startup_cost - child->startup_cost) * share_before_first(child, border, ngroups);
+		(path->startup_cost - child->startup_cost) * share_before_first(border, ngroups);
 	path->rows = ngroups;
 	cscan_copy_disabled(path, child);
 }
@@ -517,8 +569,8 @@ make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const CScanGrouping *
 	path->path.parallel_workers = child->parallel_workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(child);
-	path->custom_private = list_make4(grouping->keys, grouping->aggrefs, having,
-									  list_make3_int(root->parse->groupClause != NIL, border.key, (int) border.brin));
+	path->custom_private = list_make5(grouping->keys, grouping->aggrefs, having,
+									  list_make2_int(root->parse->groupClause != NIL, border.key), border.brins);
 	path->methods = &aggregate_path_methods;
 	set_costs(root, child, grouping, &border, split, ngroups, &path->path);
 	if (having != NIL)
@@ -545,6 +597,13 @@ convert(Plan *plan)
 	return plan;
 }
 
+/* Tell a scan which index has the bounds of the key that has borders. */
+static void
+set_bounds(Plan *scan, Oid brin)
+{
+	lfirst_int(list_nth_cell(((CustomScan *) scan)->custom_private, CSCAN_PRIVATE_BOUNDS)) = (int) brin;
+}
+
 static void
 add_targets(CustomScan *plan, List *exprs)
 {
@@ -562,9 +621,11 @@ plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist
 	CustomScan *plan = makeNode(CustomScan);
 	List	   *keys = linitial(path->custom_private);
 	List	   *aggrefs = lsecond(path->custom_private);
+	List	   *brins = (List *) list_nth(path->custom_private, 4);
 	List	   *targets = NIL;
 	Plan	   *child = linitial(custom_plans);
 	ListCell   *lc;
+	ListCell   *lcb;
 
 	(void) root;
 	(void) rel;
@@ -580,9 +641,15 @@ plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist
 		add_targets(plan, targets);
 		foreach(lc, ((Append *) child)->appendplans)
 			lfirst(lc) = convert(lfirst(lc));
+		forboth(lc, ((Append *) child)->appendplans, lcb, brins)
+			set_bounds(lfirst(lc), lfirst_oid(lcb));
 	}
 	else
+	{
 		child = convert(child);
+		if (brins != NIL)
+			set_bounds(child, linitial_oid(brins));
+	}
 	plan->scan.plan.lefttree = child;
 	plan->flags = path->flags;
 	plan->custom_private = list_concat(list_make2_int(list_length(keys), list_length(aggrefs)),

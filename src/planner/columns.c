@@ -357,8 +357,8 @@ plan_columns(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, 
 	cscan->scan.scanrelid = rel->relid;
 	cscan->custom_exprs = copyObject(skipping_clauses(rel, clauses));
 	cscan->flags = path->flags;
-	cscan->custom_private = list_make4_int(CSCAN_COLUMNS, false, (int) InvalidOid,
-										   linitial_int(path->custom_private));
+	cscan->custom_private = list_make5_int(CSCAN_COLUMNS, false, (int) InvalidOid,
+										   linitial_int(path->custom_private), (int) InvalidOid);
 	cscan->methods = &cscan_scan_methods;
 	return &cscan->scan.plan;
 }

@@ -25,7 +25,7 @@ make_cscan(const Scan *scan, CScanKind kind, bool first_rows)
 	cscan->scan.plan.type = T_CustomScan;
 	cscan->flags = kind == CSCAN_BITMAP ? 0 : CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	cscan->custom_relids = bms_make_singleton((int) scan->scanrelid);
-	cscan->custom_private = list_make4_int(kind, first_rows, (int) InvalidOid, (int) InvalidOid);
+	cscan->custom_private = list_make5_int(kind, first_rows, (int) InvalidOid, (int) InvalidOid, (int) InvalidOid);
 	cscan->methods = &cscan_scan_methods;
 	return cscan;
 }

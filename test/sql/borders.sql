@@ -65,6 +65,18 @@ SELECT * FROM ask('SELECT k, name, sum(price), max(price), max(n), min(name), ma
 SELECT * FROM ask('SELECT k, n, count(*) FROM c WHERE k > 3000 GROUP BY k, n');
 RESET enable_seqscan;
 
+-- Of the pages of a bitmap
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT k, count(*), sum(v) FROM t WHERE k BETWEEN 1000 AND 8000 GROUP BY k;
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM t WHERE k BETWEEN 1000 AND 8000 GROUP BY k');
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM t WHERE k BETWEEN 1000 AND 2500 OR k BETWEEN 6000 AND 8000 GROUP BY k');
+CREATE INDEX t_f ON t (f);
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM t WHERE f = 1 GROUP BY k');
+DROP INDEX t_f;
+SELECT x, y.* FROM generate_series(1000, 4000, 1000) x,
+    LATERAL (SELECT sum(n), count(*), count(DISTINCT k) FROM (SELECT k, count(*) AS n FROM t WHERE k BETWEEN x AND x + 4000 GROUP BY k OFFSET 0) z) y;
+RESET enable_seqscan;
+
 -- Beside a scan that is in the middle of the table, and takes the chunks of that part along
 BEGIN;
 DECLARE middle CURSOR FOR SELECT k FROM t;
@@ -182,6 +194,78 @@ CREATE INDEX t_multi ON t USING brin (k int4_minmax_multi_ops);
 SELECT border_key, same FROM ask('SELECT k, count(*) FROM t GROUP BY k');
 CREATE INDEX t_range ON t USING brin (k);
 SELECT border_key, same FROM ask('SELECT k, count(*) FROM t GROUP BY k');
+
+-- Of partitions: one has its columns in other places, one is empty, and one so small that it is not announced
+CREATE TABLE p (k int, v int, pad text) PARTITION BY RANGE (k);
+CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (2500);
+CREATE TABLE p2 (gone int, pad text, v int, k int);
+ALTER TABLE p2 DROP gone;
+ALTER TABLE p ATTACH PARTITION p2 FOR VALUES FROM (2500) TO (5000);
+CREATE TABLE p3 PARTITION OF p FOR VALUES FROM (5000) TO (7500) PARTITION BY RANGE (k);
+CREATE TABLE p31 PARTITION OF p3 FOR VALUES FROM (5000) TO (7490);
+CREATE TABLE p32 PARTITION OF p3 FOR VALUES FROM (7490) TO (7500);
+CREATE TABLE p4 PARTITION OF p FOR VALUES FROM (7500) TO (10000);
+INSERT INTO p SELECT i / 4, i, repeat('x', 50) FROM generate_series(0, 29999) i;
+CREATE INDEX p_brin ON p USING brin (k) WITH (pages_per_range = 4);
+VACUUM (FREEZE, ANALYZE) p;
+EXPLAIN (COSTS OFF) SELECT k, count(*) FROM p GROUP BY k;
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM p GROUP BY k');
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM p WHERE k BETWEEN 2000 AND 6000 GROUP BY k');
+-- Pruned when the query begins, and in the middle of it, again and again
+PREPARE part AS SELECT count(*), count(DISTINCT k), sum(n) FROM (SELECT k, count(*) AS n FROM p WHERE k >= $1 GROUP BY k OFFSET 0) x;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE part (2600);
+EXECUTE part (0);
+-- Without a family each table is read by itself, by PostgreSQL's own scan.
+SET synchronize_seqscans = off;
+EXECUTE part (2600);
+RESET synchronize_seqscans;
+RESET plan_cache_mode;
+SELECT x, y.* FROM generate_series(0, 8000, 2000) x,
+    LATERAL (SELECT sum(n), count(*), count(DISTINCT k) FROM (SELECT k, count(*) AS n FROM p WHERE k >= x GROUP BY k OFFSET 0) z) y;
+SELECT x, y.* FROM generate_series(0, 3) x,
+    LATERAL (SELECT sum(n), count(*), count(DISTINCT k) FROM (SELECT k, count(*) AS n FROM p WHERE v >= x GROUP BY k OFFSET 0) z) y;
+-- Rows that have gone to other places since the statistics were made, and to other partitions since the query has begun
+INSERT INTO p SELECT i, -1, repeat('y', 50) FROM generate_series(0, 7499, 10) i;
+UPDATE p SET v = -v WHERE k % 7 = 0;
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM p GROUP BY k');
+BEGIN;
+DECLARE early CURSOR FOR SELECT k, count(*), sum(v) FROM p GROUP BY k;
+CREATE TEMP TABLE got AS SELECT * FROM fetched('early', 100) AS x(k int, n bigint, v bigint);
+UPDATE p SET k = 7499 - k;
+INSERT INTO got SELECT * FROM fetched('early', 100000) AS x(k int, n bigint, v bigint);
+SELECT count(*), count(DISTINCT k), sum(k), sum(n), sum(v) FROM got;
+ROLLBACK;
+-- Over column runs, beside a partition without such an index
+CREATE INDEX p1_columns ON p1 USING cscan_columns (k, v) WITH (row_group_blocks = 64);
+CREATE INDEX p2_columns ON p2 USING cscan_columns (k, v) WITH (row_group_blocks = 64);
+CREATE INDEX p32_columns ON p32 USING cscan_columns (k, v) WITH (row_group_blocks = 64);
+VACUUM (FREEZE) p;
+SET enable_seqscan = off;
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM p GROUP BY k');
+SELECT x, y.* FROM generate_series(0, 3) x,
+    LATERAL (SELECT sum(n), count(*), count(DISTINCT k) FROM (SELECT k, count(*) AS n FROM p WHERE v >= x GROUP BY k OFFSET 0) z) y;
+RESET enable_seqscan;
+-- Not if one of them has no bounds; if each has all keys, groups wait for the last one
+DROP INDEX p_brin;
+CREATE INDEX ON p1 USING brin (k);
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM p GROUP BY k');
+CREATE TABLE q (k int, v int, pad text) PARTITION BY HASH (v);
+CREATE TABLE q1 PARTITION OF q FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE q2 PARTITION OF q FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO q SELECT i / 4, i, repeat('x', 50) FROM generate_series(0, 19999) i;
+CREATE INDEX q_brin ON q USING brin (k) WITH (pages_per_range = 4);
+VACUUM (FREEZE, ANALYZE) q;
+SELECT border_key, same FROM ask('SELECT k, count(*), sum(v) FROM q GROUP BY k');
+-- Tables that inherit; their parent has rows, too
+CREATE TABLE i (k int, v int, pad text);
+CREATE TABLE i1 () INHERITS (i);
+INSERT INTO i SELECT i / 4, i, repeat('x', 50) FROM generate_series(0, 9999) i;
+INSERT INTO i1 SELECT i / 4, i, repeat('x', 50) FROM generate_series(10000, 19999) i;
+CREATE INDEX i_brin ON i USING brin (k) WITH (pages_per_range = 4);
+CREATE INDEX i1_brin ON i1 USING brin (k) WITH (pages_per_range = 4);
+VACUUM (FREEZE, ANALYZE) i, i1;
+SELECT * FROM ask('SELECT k, count(*), sum(v) FROM i GROUP BY k');
 
 RESET ALL;
 SET client_min_messages = warning;

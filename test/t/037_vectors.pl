@@ -1,5 +1,5 @@
 # The oracle of CScan Aggregate: what random queries say is what they say with cscan.vectors off, over the pages of a table, over column runs, and
-# over both, over partitions and the arms of a UNION ALL, of a table in the order of keys that have bounds, with little memory and with much, alone and with workers; errors included.
+# over both, over partitions and the arms of a UNION ALL, of a table and of partitions in the order of keys that have bounds, with little memory and with much, alone and with workers; errors included.
 #
 # CSCAN_VECTORS_ROUNDS says how many queries (150).  CSCAN_VECTORS_SEED repeats what is drawn.
 
@@ -80,6 +80,18 @@ sql($node, q(
 	VACUUM ANALYZE parts;
 	CREATE INDEX ON parts2 USING cscan_columns (i, s, b, n, m, u, d, t, z, f, o, c, v, w, big, added) WITH (row_group_blocks = 64);
 	CREATE INDEX ON parts1 (b);
+	CREATE TABLE ordered_parts (LIKE pages) PARTITION BY RANGE (b);
+	CREATE TABLE ordered_parts1 PARTITION OF ordered_parts FOR VALUES FROM (0) TO (1500) WITH (fillfactor = 40);
+	CREATE TABLE ordered_parts2 (gone int, LIKE parts2) WITH (fillfactor = 40);
+	ALTER TABLE ordered_parts2 DROP gone;
+	ALTER TABLE ordered_parts ATTACH PARTITION ordered_parts2 FOR VALUES FROM (1500) TO (3000);
+	CREATE TABLE ordered_parts_rest PARTITION OF ordered_parts DEFAULT WITH (fillfactor = 40);
+	CREATE TABLE ordered_parts_none PARTITION OF ordered_parts FOR VALUES FROM (10000) TO (20000);
+	INSERT INTO ordered_parts SELECT * FROM pages ORDER BY b, t;
+	CREATE INDEX ON ordered_parts USING brin (t, b, z) WITH (pages_per_range = 4);
+	VACUUM ANALYZE ordered_parts;
+	CREATE INDEX ON ordered_parts2 USING cscan_columns (i, s, b, n, m, u, d, t, z, f, o, c, v, w, big, added) WITH (row_group_blocks = 64);
+	UPDATE ordered_parts SET i = i + 1 WHERE i < 2147483647 AND b BETWEEN 2980 AND 3010;
 	CREATE VIEW arms AS SELECT i, s, b, n, m, u, d, t, z, f, o, c, v, w, big, added FROM pages UNION ALL
 		SELECT added, (s / 2)::smallint, b, n + 1, m, n, d, t, z, f, b > 500, c, v, 'arm', big, i FROM runs;
 	));
@@ -243,7 +255,7 @@ sub rows_of
 my ($differ, $aggregated, $bordered, $filtered, $errors, $asked, $rows) = (0, 0, 0, 0, 0, 0, 0);
 foreach my $round (1 .. $rounds)
 {
-	my $table = one(qw(pages runs mixed parts parts arms ordered ordered));
+	my $table = one(qw(pages runs mixed parts parts arms ordered ordered ordered_parts ordered_parts));
 	my $is_rows = chance(25);
 	my $query = $is_rows ? rows_of($table) : query($table);
 	my $settings = join('; ', 'SET cscan.columns = ' . one('on', 'on', 'off'), 'SET work_mem = ' . one(q('64kB'), q('4MB')), 'SET hash_mem_multiplier = 1',
