@@ -158,7 +158,8 @@ typedef struct CScanAggregateState
 								 * counted last */
 	CScanSpill *spill;			/* NULL: no row has been spilled yet */
 	CScanFlush *flush;			/* NULL: no group has made room yet */
-	bool		groups_stay;	/* nor will any of these */
+	bool		groups_stay;	/* none will, until all are cleared: rows are
+								 * spilled */
 	CScanBorders *borders;		/* NULL: no group is complete before the end */
 	bool		begun;
 	bool		read;			/* all rows have been */
@@ -167,8 +168,9 @@ typedef struct CScanAggregateState
 	/* For EXPLAIN ANALYZE */
 	uint64		batches;
 	uint64		rows;			/* that met the conditions */
-	uint64		rows_before;	/* of them, before the groups' first one */
-	uint64		by_row;			/* arguments computed although vectorized */
+	uint64		rows_before;	/* of them, until the groups were cleared last */
+	uint64		by_row;			/* arguments on vectors, computed row by row in a
+								 * batch */
 	uint64		ngroups;
 	uint64		early;			/* groups that went out before all rows were read */
 	Size		peak;			/* the most memory */
@@ -182,6 +184,13 @@ extern const CustomScanMethods cscan_aggregate_methods;
 
 /* explain.c */
 extern void cscan_aggregate_explain(CustomScanState *css, List *ancestors, ExplainState *es);
+
+/*
+ * Can anybody but its own function free a state of this aggregate?  Else there are no
+ * borders.  The planner asks before it is known whether a numeric is on vectors; then
+ * the answer is that it is.
+ */
+extern bool cscan_aggregate_frees_state(const Aggref *aggref);
 
 /* borders.c */
 
@@ -203,7 +212,7 @@ extern int	cscan_borders_key(const CScanAggregateState *node);
  */
 extern bool cscan_borders_reached(CScanAggregateState *node, bool may_grow);
 
-/* When it was time, was a group complete? */
+/* After that, and until all of them have gone out: is a group complete? */
 extern bool cscan_borders_is_complete(const CScanAggregateState *node, uint32 group);
 
 /* The complete groups have gone out.  Keep the others only. */

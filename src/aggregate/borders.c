@@ -85,9 +85,7 @@ static CScanBounds *
 find_bounds(CScanAggregateState *node)
 {
 	CScanBorders *borders = node->borders;
-	MemoryContext old = MemoryContextSwitchTo(borders->context);
-	CScanBoundsSource *sources = palloc(Max(node->ninputs, 1) * sizeof(CScanBoundsSource));
-	CScanBounds *bounds;
+	CScanBoundsSource *sources = MemoryContextAlloc(borders->context, Max(node->ninputs, 1) * sizeof(CScanBoundsSource));
 	int			n = 0;
 
 	for (int i = 0; i < node->ninputs; i++)
@@ -95,9 +93,7 @@ find_bounds(CScanAggregateState *node)
 		if (cscan_inputs_reads(node, i))
 			sources[n++] = borders->sources[i];
 	}
-	bounds = cscan_bounds_find(sources, n);
-	MemoryContextSwitchTo(old);
-	return bounds;
+	return cscan_bounds_find(sources, n, borders->context);
 }
 
 static bool

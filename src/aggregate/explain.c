@@ -74,7 +74,8 @@ find_row_by_row(const CScanAggregateState *node, List *context, const ExplainSta
 		/* Of an aggregate that has vectors the argument may have none. */
 		else if (aggregate->kind == CSCAN_AGGREGATE_TRANSITION)
 			texts = add(texts, (const Expr *) aggregate->aggref, context, es);
-		else if (aggregate->argument >= 0 && !input->arguments[aggregate->argument].vectorized)
+		else if (aggregate->argument >= 0 && !input->arguments[aggregate->argument].vectorized &&
+				 !(aggregate->kind == CSCAN_AGGREGATE_COUNT && input->arguments[aggregate->argument].column >= 0))
 			texts = add(texts, input->arguments[aggregate->argument].row.expr, context, es);
 		if (aggregate->filter >= 0)
 			texts = add_condition(texts, input->filters[aggregate->filter], context, es);

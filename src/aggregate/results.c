@@ -114,6 +114,15 @@ find_kind(CScanAggregate *aggregate)
 	}
 }
 
+bool
+cscan_aggregate_frees_state(const Aggref *aggref)
+{
+	CScanAggregate aggregate = {.aggref = (Aggref *) aggref};
+
+	find_kind(&aggregate);
+	return aggregate.kind != CSCAN_AGGREGATE_TRANSITION || aggref->aggtranstype != INTERNALOID;
+}
+
 static bool
 is_of_floats(const CScanAggregate *aggregate)
 {
@@ -468,6 +477,7 @@ advance(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanS
 		const CScanSelection *selection)
 {
 	const CScanVector *vector = NULL;
+	CScanVector nulls;
 
 	if (aggregate->argument >= 0 && aggregate->kind != CSCAN_AGGREGATE_TRANSITION)
 	{
@@ -478,6 +488,9 @@ advance(CScanAggregateState *node, const CScanAggregate *aggregate, const CScanS
 			(argument->number.scale == aggregate->scale && (argument->number.mixed != NULL) == aggregate->mixed &&
 			 (!aggregate->mixed || cscan_choice_scale(argument->number.mixed) == aggregate->small_scale)))
 			vector = cscan_input_argument(node->input, aggregate->argument);
+		if (vector == NULL && aggregate->kind == CSCAN_AGGREGATE_COUNT &&
+			cscan_input_nulls(node->input, aggregate->argument, &nulls))
+			vector = &nulls;
 		node->by_row += vector == NULL && argument->vectorized;
 	}
 	if (vector == NULL && (aggregate->argument >= 0 || aggregate->kind == CSCAN_AGGREGATE_TRANSITION))
@@ -567,7 +580,15 @@ numeric_of(CScanWide sum, int scale)
 	int			n = 0;
 
 	if (sum >= PG_INT64_MIN && sum <= PG_INT64_MAX)
-		return scale > 0 ? int64_div_fast_to_numeric((int64) sum, scale) : int64_to_numeric((int64) sum);
+	{
+		int64		integer = (int64) sum;
+		Datum		value;
+
+		/* int64_div_fast_to_numeric() is not right for all scales before 15.2. */
+		cscan_values_from_integers(-1, CSCAN_STORAGE_NUMERIC, scale, &integer, 1,
+								   palloc(cscan_values_integers_room(CSCAN_STORAGE_NUMERIC, 1)), &value);
+		return DatumGetNumeric(value);
+	}
 	*--at = '\0';
 	while (left > 0 || n <= scale)
 	{

@@ -13,6 +13,7 @@
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -32,6 +33,7 @@ struct CScanTransition
 	Oid			type;			/* of the state */
 	int16		typlen;
 	bool		typbyval;
+	int16		result_typlen;
 	Datum		first;			/* what states begin with */
 	bool		first_isnull;
 	FmgrInfo	function;
@@ -41,41 +43,47 @@ struct CScanTransition
 	int			nfinal;			/* its arguments */
 };
 
-/* A function in C may look for more in the AggState than there is. */
+/*
+ * A function in C may look for more in the AggState than there is.  PostgreSQL calls
+ * volatile ones for one row after the other, and once for aggregates that are alike.
+ */
 static bool
-is_known(Oid function)
+may_run(Oid function)
 {
 	HeapTuple	tuple;
-	bool		known;
+	bool		may = false;
 
 	if (!OidIsValid(function) || function < FirstUnpinnedObjectId)
 		return true;
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	known = HeapTupleIsValid(tuple) && ((Form_pg_proc) GETSTRUCT(tuple))->prolang != ClanguageId;
 	if (HeapTupleIsValid(tuple))
+	{
+		may = ((Form_pg_proc) GETSTRUCT(tuple))->prolang != ClanguageId &&
+			((Form_pg_proc) GETSTRUCT(tuple))->provolatile != PROVOLATILE_VOLATILE;
 		ReleaseSysCache(tuple);
-	return known;
+	}
+	return may;
 }
 
 static bool
-are_known(Oid aggregate)
+may_all_run(Oid aggregate)
 {
 	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
 	Form_pg_aggregate form;
-	bool		known;
+	bool		may;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	known = is_known(form->aggtransfn) && is_known(form->aggfinalfn) && is_known(form->aggserialfn);
+	may = may_run(form->aggtransfn) && may_run(form->aggfinalfn) && may_run(form->aggserialfn);
 	ReleaseSysCache(tuple);
-	return known;
+	return may;
 }
 
 bool
 cscan_transition_supported(const Aggref *aggref)
 {
-	return are_known(aggref->aggfnoid) && aggref->aggkind == AGGKIND_NORMAL && aggref->aggorder == NIL && aggref->aggdistinct == NIL &&
+	return may_all_run(aggref->aggfnoid) && aggref->aggkind == AGGKIND_NORMAL && aggref->aggorder == NIL && aggref->aggdistinct == NIL &&
 		aggref->aggdirectargs == NIL && aggref->aggtranstype != InvalidOid;
 }
 
@@ -112,6 +120,7 @@ cscan_transition_init(CScanAggregateState *node, CScanAggregate *aggregate)
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
 	t->type = aggref->aggtranstype;
 	get_typlenbyval(t->type, &t->typlen, &t->typbyval);
+	t->result_typlen = get_typlen(aggref->aggtype);
 	find_first(t, tuple);
 
 	build_aggregate_transfn_expr(types, ntypes, 0, aggref->aggvariadic, t->type, aggref->inputcollid,
@@ -251,5 +260,7 @@ cscan_transition_result(CScanAggregateState *node, const CScanAggregate *aggrega
 	}
 	value = FunctionCallInvoke(call);
 	*isnull = call->isnull;
-	return value;
+
+	/* HAVING and the target list may each use it, and more than once. */
+	return MakeExpandedObjectReadOnly(value, call->isnull, t->result_typlen);
 }

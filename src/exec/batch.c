@@ -161,6 +161,23 @@ cscan_batch_datums(CScanBatch *batch, int number, const Datum **values, const bo
 	}
 }
 
+const bool *
+cscan_batch_nulls(CScanBatch *batch, int number)
+{
+	const Datum *values;
+	const bool *isnull;
+	CScanDecoder *d;
+
+	if (batch->kind == CSCAN_BATCH_RUNS)
+	{
+		/* The values need not be decoded. */
+		d = decoder_of(batch, &batch->columns[number]);
+		return cscan_decoder_nulls(d, batch->vector) ? d->isnull + batch->from : NULL;
+	}
+	cscan_batch_datums(batch, number, &values, &isnull);
+	return isnull;
+}
+
 /* Get stored integers as they are; false if they are not what is wanted. */
 static bool
 get_stored(CScanBatch *batch, CScanBatchColumn *column)

@@ -95,6 +95,9 @@ extern bool cscan_batch_integers(CScanBatch *batch, int column, CScanVector *vec
 /* Get a column as Datums; "isnull" is NULL if no row is null. */
 extern void cscan_batch_datums(CScanBatch *batch, int column, const Datum **values, const bool **isnull);
 
+/* Get which rows of a column are null; NULL if none is. */
+extern const bool *cscan_batch_nulls(CScanBatch *batch, int column);
+
 /*
  * Get the numbers of a dictionary's entries, and how many it has.  False if the
  * column has no dictionary in this batch.

@@ -51,7 +51,7 @@ struct CScanBounds
 {
 	CScanBoundsPart *parts;
 	int			nparts;
-	const CScanState *current;	/* the scan that was being read last */
+	CScanBoundsPart *current;	/* of the scan that was being read last */
 
 	CScanInterval *units;		/* of all parts, by their minima, ascending */
 	uint32		nunits;
@@ -75,16 +75,21 @@ compare_minima(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Find the blocks of scans that have not begun.  Returns how many all of them have. */
+/*
+ * Find what scans are to read that have not begun.  Returns how many blocks all of
+ * them have.  All bitmaps together get the memory of one hash table, as in a family.
+ */
 static uint64
 find_blocks(const CScanBoundsSource *sources, int n)
 {
+	Size		room = get_hash_memory_limit();
 	uint64		nblocks = 0;
 
 	for (int i = 0; i < n; i++)
 	{
 		CScanState *scan = sources[i].scan;
 
+		CHECK_FOR_INTERRUPTS();
 		Assert(scan->kind != CSCAN_TID_RANGE);
 		Assert(scan->records && scan->parallel == NULL);
 
@@ -92,8 +97,13 @@ find_blocks(const CScanBoundsSource *sources, int n)
 		if (scan->css.ss.ps.chgParam != NULL)
 			ExecReScan(&scan->css.ss.ps);
 		if (!scan->found && !scan->plain)
+		{
+			scan->pages_room = room;
 			cscan_blocks_find(scan);
-		nblocks += scan->nblocks;
+		}
+		if (scan->pages)
+			room -= Min(room, scan->pages->size);
+		nblocks += scan->pages ? scan->pages->nexact + scan->pages->nlossy : scan->nblocks;
 	}
 	return nblocks;
 }
@@ -117,20 +127,14 @@ sort_units(CScanBounds *b)
 	qsort(b->units, n, sizeof(CScanInterval), compare_minima);
 }
 
-CScanBounds *
-cscan_bounds_find(const CScanBoundsSource *sources, int n)
+/* Find the bounds; what the scans are to read is known. */
+static CScanBounds *
+find_bounds(const CScanBoundsSource *sources, int n, uint64 nblocks)
 {
-	CScanBounds *b;
-	uint64		nblocks;
-	BlockNumber may_look;
+	CScanBounds *b = palloc0(sizeof(CScanBounds));
+	BlockNumber may_look = Max((BlockNumber) Min(nblocks / LOOK_SHARE, MaxBlockNumber), LOOK_LEAST);
 	uint32		nknown = 0;
 
-	/* Without chunks nobody knows where the scan is. */
-	if (n == 1 && sources->scan->plain)
-		return NULL;
-	nblocks = find_blocks(sources, n);
-	may_look = Max((BlockNumber) Min(nblocks / LOOK_SHARE, MaxBlockNumber), LOOK_LEAST);
-	b = palloc0(sizeof(CScanBounds));
 	b->nparts = n;
 	b->parts = palloc0(Max(n, 1) * sizeof(CScanBoundsPart));
 	for (int i = 0; i < n; i++)
@@ -144,6 +148,25 @@ cscan_bounds_find(const CScanBoundsSource *sources, int n)
 	if (nknown == 0)
 		return NULL;
 	sort_units(b);
+	return b;
+}
+
+CScanBounds *
+cscan_bounds_find(const CScanBoundsSource *sources, int n, MemoryContext context)
+{
+	uint64		nblocks;
+	MemoryContext caller;
+	CScanBounds *b;
+
+	/* Without chunks nobody knows where the scan is. */
+	if (n == 1 && sources->scan->plain)
+		return NULL;
+
+	/* Other nodes keep what they make now for the whole query. */
+	nblocks = find_blocks(sources, n);
+	caller = MemoryContextSwitchTo(context);
+	b = find_bounds(sources, n, nblocks);
+	MemoryContextSwitchTo(caller);
 	return b;
 }
 
@@ -250,15 +273,18 @@ cscan_bounds_advance(CScanBounds *b, const CScanState *current)
 {
 	bool		ended = false;
 
-	/* Most often the scan is the same as before. */
+	/* Most often it is in the same chunk as before. */
+	if (b->current && b->current->units.scan == current && current->ntaken == 0)
+		return advance(b->current, true);
 	for (int i = 0; i < b->nparts; i++)
 	{
 		CScanBoundsPart *part = &b->parts[i];
+		bool		is_current = part->units.scan == current;
 
-		if (part->units.scan == current || b->current != current)
-			ended |= advance(part, part->units.scan == current);
+		ended |= advance(part, is_current);
+		if (is_current)
+			b->current = part;
 	}
-	b->current = current;
 	return ended;
 }
 

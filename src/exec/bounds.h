@@ -29,9 +29,10 @@ typedef struct CScanBoundsSource
  * Find the bounds of all that scans read in a pass, in one process, one scan at a
  * time.  The pass has begun: no scan begins it anew from now on, and no other scan
  * is read.  cscan_chunks_record() was called of each before it.  None reads a range of
- * TIDs.  NULL if they say nothing.  The current context keeps them.
+ * TIDs.  NULL if they say nothing.  "context" keeps them; the current one keeps what
+ * scans that have not begun find.
  */
-extern CScanBounds *cscan_bounds_find(const CScanBoundsSource *sources, int n);
+extern CScanBounds *cscan_bounds_find(const CScanBoundsSource *sources, int n, MemoryContext context);
 
 /*
  * Look where the scans are; "current" is the one that is being read.  All rows before

@@ -272,6 +272,23 @@ get_range(BrinRevmap *revmap, BrinDesc *desc, BlockNumber block, Buffer *buffer,
 	return range->bt_placeholder ? NULL : range;
 }
 
+/* May a block that is to be read have rows that the summary, if there is one, does not know? */
+static bool
+must_look(const CScanUnits *units, const BrinValues *values, BlockNumber block, Buffer *vm_buffer)
+{
+	const CScanState *scan = units->scan;
+
+	if (scan->kind == CSCAN_BITMAP)
+	{
+		uint32		entry = cscan_pages_find(scan->pages, block);
+
+		if (cscan_pages_next(scan->pages, &entry, block, block + 1) == InvalidBlockNumber)
+			return false;
+	}
+	return values == NULL ||
+		!(visibilitymap_get_status(scan->css.ss.ss_currentRelation, block, vm_buffer) & VISIBILITYMAP_ALL_VISIBLE);
+}
+
 /*
  * Set the bounds of a range's blocks: its summary's, and those of the blocks that the
  * summary may not know.  False if these are too many.
@@ -279,19 +296,16 @@ get_range(BrinRevmap *revmap, BrinDesc *desc, BlockNumber block, Buffer *buffer,
 static bool
 set_range(CScanUnits *units, uint32 unit, const BrinValues *values, CScanRange blocks, Buffer *vm_buffer)
 {
-	Relation	rel = units->scan->css.ss.ss_currentRelation;
 	BlockNumber end = blocks.first;
 
 	while (end < blocks.end)
 	{
 		BlockNumber begin = end;
 
-		while (begin < blocks.end && values != NULL &&
-			   (visibilitymap_get_status(rel, begin, vm_buffer) & VISIBILITYMAP_ALL_VISIBLE))
+		while (begin < blocks.end && !must_look(units, values, begin, vm_buffer))
 			begin++;
 		end = begin;
-		while (end < blocks.end && (values == NULL ||
-									!(visibilitymap_get_status(rel, end, vm_buffer) & VISIBILITYMAP_ALL_VISIBLE)))
+		while (end < blocks.end && must_look(units, values, end, vm_buffer))
 			end++;
 		if (!may_look(units, end - begin))
 			return false;

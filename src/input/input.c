@@ -194,6 +194,7 @@ static void
 make_argument(CScanInput *input, CScanArgumentInput *argument, Expr *expr)
 {
 	cscan_row_expr_init(&argument->row, input, expr);
+	argument->column = IsA(expr, Var) ? cscan_batch_column(input->batch, ((Var *) expr)->varattno - 1) : -1;
 	argument->vectorized = !contain_volatile_functions((Node *) expr) &&
 		cscan_number_compile(input, expr, &argument->number);
 }
@@ -658,6 +659,18 @@ cscan_input_argument(CScanInput *input, int number)
 	CScanArgumentInput *argument = &input->arguments[number];
 
 	return argument->vectorized ? cscan_program_get(&input->program, argument->number.reg) : NULL;
+}
+
+bool
+cscan_input_nulls(CScanInput *input, int number, CScanVector *vector)
+{
+	int			column = input->arguments[number].column;
+
+	if (column < 0)
+		return false;
+	memset(vector, 0, sizeof(CScanVector));
+	vector->isnull = cscan_batch_nulls(input->batch, column);
+	return true;
 }
 
 void

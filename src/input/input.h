@@ -104,7 +104,7 @@ typedef struct CScanClause
 	bool		may_fail_by_row;	/* likewise, of each row anew */
 	List	   *fixed;			/* CScanFixed */
 	bool		fixed_known;	/* in this pass */
-	bool		by_row;			/* not in this pass */
+	bool		by_row;			/* in this pass PostgreSQL computes it */
 	CScanPredicate predicate;
 } CScanClause;
 
@@ -146,6 +146,7 @@ typedef struct CScanArgumentInput
 {
 	bool		vectorized;
 	CScanNumber number;
+	int			column;			/* if it is one; else -1 */
 	CScanRowExpr row;
 } CScanArgumentInput;
 
@@ -355,6 +356,9 @@ extern void cscan_input_forget_strings(CScanInput *input);
 
 /* Get an argument as a vector, or NULL if it is to be had row by row only. */
 extern const CScanVector *cscan_input_argument(CScanInput *input, int number);
+
+/* Get a vector that has no values, and says of which rows an argument is null.  False if it is no column. */
+extern bool cscan_input_nulls(CScanInput *input, int number, CScanVector *vector);
 
 /* Get the selected rows that meet a filter. */
 extern void cscan_input_filter(CScanInput *input, int number, CScanSelection *found);

@@ -357,13 +357,8 @@ test_strings(CScanInput *input, const CScanQuestion *question, const CScanSelect
 static void
 test_nulls(CScanInput *input, const CScanQuestion *question, const CScanSelection *from, uint8 *found)
 {
-	const Datum *values;
-	const int64 *codes;
-	const bool *isnull;
-	uint32		nentries;
+	const bool *isnull = cscan_batch_nulls(input->batch, question->column);
 
-	if (!cscan_batch_codes(input->batch, question->column, &codes, &isnull, &nentries))
-		cscan_batch_datums(input->batch, question->column, &values, &isnull);
 	for (uint32 i = 0; i < from->n; i++)
 		found[i] = cscan_batch_is_null(isnull, from->rows[i]) != question->is_negated ? ANSWER_TRUE : ANSWER_FALSE;
 }

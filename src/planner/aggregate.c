@@ -47,7 +47,7 @@
 
 /*
  * What is left of the CPU's part in the cost of a scan and of an aggregate, for
- * column runs and for pages; doc/cost.md has what was measured.
+ * column runs and for pages; doc/benchmarks.md (Vectors) has what was measured.
  */
 #define RUNS_SHARE		0.1
 #define PAGES_SHARE		0.5
@@ -420,12 +420,17 @@ of_child(const Path *append, const Path *child, const Var *column)
 	return NULL;
 }
 
-/*
- * Find what has the bounds of a column that a scan reads.  False if nothing has.  The
- * largest scan's units count.
- */
+/* The largest of the scans that have bounds */
+typedef struct CScanLargest
+{
+	Oid			index;			/* that has them */
+	bool		brin;
+	double		pages;
+} CScanLargest;
+
+/* Find what has the bounds of a column that a scan reads.  False if nothing has. */
 static bool
-add_bounds(CScanBorder *border, Path *path, Expr *column, double *most_pages)
+add_bounds(CScanBorder *border, Path *path, Expr *column, CScanLargest *largest)
 {
 	Oid			brin = InvalidOid;
 
@@ -441,29 +446,27 @@ add_bounds(CScanBorder *border, Path *path, Expr *column, double *most_pages)
 	}
 	border->brins = lappend_oid(border->brins, brin);
 	border->pages += path->parent->pages * (IsA(path, BitmapHeapPath) ? path->rows / Max(path->parent->tuples, 1) : 1);
-	if (path->parent->pages >= *most_pages)
-	{
-		*most_pages = path->parent->pages;
-		border->unit_blocks = cscan_units_blocks(OidIsValid(brin) ? brin : cscan_column_path_index(path), OidIsValid(brin));
-	}
+	if (path->parent->pages >= largest->pages)
+		*largest = (CScanLargest) {OidIsValid(brin) ? brin : cscan_column_path_index(path), OidIsValid(brin), path->parent->pages};
 	return true;
 }
 
-/* The same of a scan, or of all scans of an Append. */
+/* The same of a scan, or of all scans of an Append.  The largest one's units count. */
 static bool
 find_bounds(CScanBorder *border, Path *path, Var *column)
 {
-	double		most_pages = 0;
+	CScanLargest largest = {InvalidOid, false, 0};
 	ListCell   *lc;
 
 	path = scan_of(path);
-	if (!IsA(path, AppendPath))
-		return add_bounds(border, path, (Expr *) column, &most_pages);
-	foreach(lc, ((AppendPath *) path)->subpaths)
+	if (!IsA(path, AppendPath) && !add_bounds(border, path, (Expr *) column, &largest))
+		return false;
+	foreach(lc, IsA(path, AppendPath) ? ((AppendPath *) path)->subpaths : NIL)
 	{
-		if (!add_bounds(border, lfirst(lc), of_child(path, lfirst(lc), column), &most_pages))
+		if (!add_bounds(border, lfirst(lc), of_child(path, lfirst(lc), column), &largest))
 			return false;
 	}
+	border->unit_blocks = cscan_units_blocks(largest.index, largest.brin);
 	return true;
 }
 
@@ -480,7 +483,7 @@ find_border(PlannerInfo *root, Path *path, const CScanGrouping *grouping, double
 	foreach(lc, grouping->aggrefs)
 	{
 		/* Groups are known by their numbers (aggregate/pairs.c). */
-		if (lfirst_node(Aggref, lc)->aggdistinct != NIL)
+		if (lfirst_node(Aggref, lc)->aggdistinct != NIL || !cscan_aggregate_frees_state(lfirst_node(Aggref, lc)))
 			return best;
 	}
 	if (ngroups < CSCAN_FEW_GROUPS || path->parallel_workers > 0)

@@ -4,7 +4,7 @@
  *		Fields of dates.
  *
  * A date is its days since 2000-01-01, as PostgreSQL's.  The calendar is the
- * Gregorian one, for years from 1 to 5,000,000.
+ * Gregorian one, for years from 1 to 4,998,000.
  *
  *-------------------------------------------------------------------------
  */

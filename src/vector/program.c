@@ -444,7 +444,8 @@ is_constant(const CScanProgram *program, int number)
 
 /*
  * Make the bounds of all columns in an expression those of the selected rows.
- * They may be wider: those of a row group.
+ * They may be wider: those of a row group.  If they are wrong, so may be what was
+ * computed by them, and it can be anything.
  */
 static void
 tighten(CScanProgram *program, int number)
@@ -464,8 +465,12 @@ tighten(CScanProgram *program, int number)
 	tighten(program, instruction->right);
 	if (instruction->operation >= CSCAN_FLOAT_ADD)
 		return;
-	(void) find_bounds(instruction, &program->registers[instruction->left].vector,
-					   &program->registers[instruction->right].vector, &reg->vector);
+	if (!find_bounds(instruction, &program->registers[instruction->left].vector,
+					 &program->registers[instruction->right].vector, &reg->vector))
+	{
+		reg->vector.minimum = INT64_MIN;
+		reg->vector.maximum = INT64_MAX;
+	}
 }
 
 /*

@@ -31,8 +31,8 @@ typedef enum CScanOperation
 	CSCAN_DIVIDE,				/* towards zero */
 	CSCAN_REMAINDER,			/* with the dividend's sign */
 	CSCAN_NEGATE,
-	CSCAN_UNITS,				/* by "constant", rounded down; of what is neither the
-								 * least nor the most integer */
+	CSCAN_UNITS,				/* divided by "constant", rounded down; no operand is
+								 * the least or the most integer */
 	CSCAN_CALENDAR,				/* of days, what "constant" says; see calendar.h */
 	CSCAN_FLOAT_ADD,			/* floats; all that follow are about them */
 	CSCAN_FLOAT_SUBTRACT,

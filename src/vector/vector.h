@@ -4,6 +4,7 @@
  *		Vectors of integers, selections of rows, and memory.
  *
  *		predicate.c		which rows meet a condition
+ *		string_test.c	which strings do
  *		program.c		arithmetic
  *		calendar.c		fields of dates
  *		states.c		what aggregates know of rows

@@ -236,6 +236,25 @@ UPDATE p SET k = 7499 - k;
 INSERT INTO got SELECT * FROM fetched('early', 100000) AS x(k int, n bigint, v bigint);
 SELECT count(*), count(DISTINCT k), sum(k), sum(n), sum(v) FROM got;
 ROLLBACK;
+-- Each table by itself, as rows go to an INSERT that may meet conflicts, with bitmaps of arrays that differ from pass to pass
+CREATE INDEX p_v ON p (v);
+CREATE TABLE d (x int PRIMARY KEY, n bigint, s bigint);
+CREATE TABLE arrays AS SELECT x, array_agg(v) AS a FROM generate_series(1, 4) x, generate_series(0, 29999) v WHERE v % (x + 1) = 0 GROUP BY x;
+ANALYZE arrays;
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+INSERT INTO d SELECT x, y.* FROM arrays,
+    LATERAL (SELECT count(*), sum(n) FROM (SELECT k, count(*) AS n FROM p WHERE v = ANY (a) GROUP BY k OFFSET 0) z) y ON CONFLICT DO NOTHING;
+INSERT INTO d SELECT x + 10, y.* FROM arrays,
+    LATERAL (SELECT count(*), sum(n) FROM (SELECT k, count(*) AS n FROM p WHERE v = ANY (a) AND k IN (x, 3000 * x, 4000) GROUP BY k OFFSET 0) z) y ON CONFLICT DO NOTHING;
+RESET enable_seqscan;
+RESET enable_indexscan;
+SET cscan.vectors = off;
+SELECT d.*, (SELECT count(*) = d.n AND sum(z.n) = d.s FROM (SELECT k, count(*) AS n FROM p, arrays WHERE arrays.x = d.x AND v = ANY (a) GROUP BY k) z) AS same FROM d WHERE x < 10 ORDER BY x;
+SELECT d.*, (SELECT count(*) = d.n AND sum(z.n) = d.s FROM (SELECT k, count(*) AS n FROM p, arrays WHERE arrays.x = d.x - 10 AND v = ANY (a) AND k IN (arrays.x, 3000 * arrays.x, 4000) GROUP BY k) z) AS same
+    FROM d WHERE x > 10 ORDER BY x;
+RESET cscan.vectors;
+DROP INDEX p_v;
 -- Over column runs, beside a partition without such an index
 CREATE INDEX p1_columns ON p1 USING cscan_columns (k, v) WITH (row_group_blocks = 64);
 CREATE INDEX p2_columns ON p2 USING cscan_columns (k, v) WITH (row_group_blocks = 64);

@@ -351,6 +351,20 @@ SELECT may_not('hashint4', 'SELECT count(*) FILTER (WHERE grp IN (1, 2, 3, 4, 5,
 CREATE AGGREGATE own_array(anycompatible) (SFUNC = array_append, STYPE = anycompatiblearray, INITCOND = '{}');
 CREATE AGGREGATE own_text(text) (SFUNC = textcat, STYPE = text, INITCOND = '');
 SELECT grp, cardinality(own_array(id)), length(own_text(c)) FROM t WHERE grp < 2 GROUP BY grp ORDER BY grp;
+-- A final function's result that somebody else might change, or free
+CREATE FUNCTION own_final(int[]) RETURNS int[] LANGUAGE plpgsql IMMUTABLE AS $$ DECLARE a int[] := $1; BEGIN a[1] := 42; RETURN a; END $$;
+CREATE FUNCTION own_size(int[]) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN cardinality($1); END $$;
+CREATE AGGREGATE own_changed(int) (SFUNC = array_append, STYPE = int[], INITCOND = '{}', FINALFUNC = own_final);
+EXPLAIN (COSTS OFF) SELECT own_changed(id) FROM t WHERE id = 2;
+SELECT array_append(own_changed(id), 1), array_append(own_changed(id), 2), own_changed(id) FROM t WHERE id = 2;
+SELECT own_changed(id) FROM t WHERE id IN (3, 4) GROUP BY id HAVING own_size(own_changed(id)) > 0;
+-- A volatile function is called row by row.
+CREATE SEQUENCE ticks;
+CREATE FUNCTION tick(bigint, int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN $1 + nextval('ticks'); END $$;
+CREATE AGGREGATE own_ticks(int) (SFUNC = tick, STYPE = bigint, INITCOND = '0');
+CREATE AGGREGATE own_more_ticks(int) (SFUNC = tick, STYPE = bigint, INITCOND = '100');
+SELECT reason FROM cscan_why_not('SELECT own_ticks(id) FROM t');
+SELECT own_ticks(id), own_more_ticks(id) FROM t WHERE id <= 3;
 DROP OWNED BY vectors_user;
 DROP ROLE vectors_user;
 

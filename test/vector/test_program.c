@@ -150,6 +150,42 @@ test_small(void)
 	ok(all, "what fits can be had");
 }
 
+/* A column whose bounds are wrong, as those of a damaged page may be */
+static bool
+load_wrong(void *arg, int column, const CScanSelection *selection, CScanVector *vector)
+{
+	(void) selection;
+	*vector = (CScanVector) {.values = ((int64_t (*)[2]) arg)[column],.minimum = 1,.maximum = 10};
+	return true;
+}
+
+/* Wrong bounds give wrong values at most; a division must not trap. */
+static void
+test_wrong_bounds(void)
+{
+	int64_t		values[2][2] = {{INT32_MAX, -5}, {5, 5}};
+	CScanProgram program = {.load = load_wrong, .arg = values, .memory = memory, .batch_memory = memory};
+	CScanSelection selection = {.n = 2, .rows = {0, 1}};
+	CScanInstruction instructions[] = {
+		{.operation = CSCAN_COLUMN, .left = 0},
+		{.operation = CSCAN_COLUMN, .left = 1},
+		{.operation = CSCAN_ADD, .left = 0, .right = 1, .least = INT32_MIN, .most = INT32_MAX},
+		{.operation = CSCAN_DIVIDE, .left = 1, .right = 2, .least = INT32_MIN, .most = INT32_MAX},
+		{.operation = CSCAN_REMAINDER, .left = 1, .right = 2, .least = INT32_MIN, .most = INT32_MAX},
+	};
+
+	for (int i = 0; i < 5; i++)
+		cscan_program_add(&program, &instructions[i]);
+	cscan_program_begin(&program, 2, &selection);
+	ok(cscan_program_get(&program, 2) != NULL, "a sum is computed by wrong bounds");
+	ok(cscan_program_get(&program, 3) == NULL && cscan_program_get(&program, 4) == NULL, "nothing is divided by it");
+	for (int i = 0; i < program.n; i++)
+	{
+		program.memory.resize(NULL, program.registers[i].values, 1);
+		program.memory.resize(NULL, program.registers[i].isnull, 1);
+	}
+}
+
 void
 test_program(void)
 {
@@ -183,4 +219,5 @@ test_program(void)
 	ok(had > asked / 4, "many can be had");
 	note("%llu of %llu", (unsigned long long) had, (unsigned long long) asked);
 	test_small();
+	test_wrong_bounds();
 }
