@@ -5,9 +5,10 @@
  *		the paper).
  *
  * Chunks come in any order.  A group is complete if nothing that is still to come can
- * have its key (exec/bounds.h).  When most groups are complete, these go
- * out, and only the others are kept.  So a GROUP BY of a key that follows the order
- * of the table takes little memory, and has its first rows early.
+ * have its key (exec/bounds.h).  When half of the groups are complete, or an eighth if
+ * memory is full, these go out, and only the others are kept.  So a GROUP BY of a key
+ * that follows the order of the table takes little memory, and has its first rows
+ * early.
  *
  * Whether the table is in that order need not be known: if it is not, groups are
  * complete at the end, as without borders.
