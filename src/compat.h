@@ -29,6 +29,8 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/planner.h"
+#include "parser/scansup.h"
+#include "pgtime.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
@@ -38,6 +40,7 @@
 #include "storage/smgr.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
+#include "utils/datetime.h"
 #include "utils/guc.h"
 #include "utils/hsearch.h"
 #include "utils/rel.h"
@@ -175,6 +178,38 @@ cscan_io_is_direct(void)
 #else
 	return false;
 #endif
+}
+
+/*
+ * 16: errors in a time zone's abbreviation are told.  Find what a name stands for: a zone,
+ * or, if that is NULL, an offset in seconds to the east.  False for an abbreviation whose
+ * offset changes, and for what is no name.
+ */
+static inline bool
+cscan_decode_zone(const char *name, pg_tz **zone, int *east)
+{
+	char	   *lower = downcase_truncate_identifier(name, strlen(name), false);
+	int			type;
+#if PG_VERSION_NUM >= 160000
+	DateTimeErrorExtra extra;
+
+	if (DecodeTimezoneAbbrev(0, lower, &type, east, zone, &extra) != 0)
+		return false;
+#else
+	type = DecodeTimezoneAbbrev(0, lower, east, zone);
+#endif
+	switch (type)
+	{
+		case TZ:
+		case DTZ:
+			*zone = NULL;
+			return true;
+		case UNKNOWN_FIELD:
+			*zone = strlen(name) > TZ_STRLEN_MAX ? NULL : pg_tzset(name);
+			return *zone != NULL;
+		default:
+			return false;
+	}
 }
 
 /* 18: do other processes make the reads that a process asks for? */

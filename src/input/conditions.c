@@ -38,8 +38,10 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/timestamp.h"
 
 #include "input/input.h"
+#include "vector/calendar.h"
 
 /* Longer conditions, and those that come when there is so much already, have no vectors. */
 #define MAX_COMPARISONS		256
@@ -94,6 +96,12 @@ is_integer(Oid type)
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
+static bool
+is_time(Oid type)
+{
+	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+}
+
 /* Are the integers of two types of one kind, so that they can be compared as they are? */
 static bool
 are_alike(Oid left, Oid right)
@@ -144,8 +152,7 @@ compile_fixed(CScanInput *input, CScanClause *clause, bool is_whole, Expr *expr,
 	Oid			compared = cscan_number_or_float_type(exprType((Node *) expr));
 	Oid			type = cscan_number_or_float_type(exprType((Node *) value));
 
-	if (!are_alike(compared, type) && !(compared == DATEOID && type == TIMESTAMPOID) &&
-		!(compared == TIMESTAMPOID && type == DATEOID))
+	if (!are_alike(compared, type) && !(is_time(compared) && is_time(type)))
 		return false;
 	if (!is_value(input, (Node *) value))
 	{
@@ -156,6 +163,11 @@ compile_fixed(CScanInput *input, CScanClause *clause, bool is_whole, Expr *expr,
 	if (!cscan_number_compile(input, expr, &number))
 		return false;
 	cscan_number_order(input, &number);
+	if (type == TIMESTAMPTZOID && compared != type)
+	{
+		number.reg = cscan_time_with_zone(input, compared, number.reg);
+		compared = type;
+	}
 	fixed = palloc0(sizeof(CScanFixed));
 	fixed->value = value;
 	fixed->type = type;
@@ -241,6 +253,18 @@ order_of_float(Datum value, Oid type)
 	return cscan_float_order(type == FLOAT4OID ? DatumGetFloat4(value) : DatumGetFloat8(value));
 }
 
+/* A date, or a timestamp, as one with a time zone.  False near the ends of what there is: a comparison raises no error. */
+static bool
+with_zone(Oid type, Datum value, int64 *integer)
+{
+	int64		days = type == DATEOID ? DatumGetDateADT(value) : DatumGetTimestamp(value) / USECS_PER_DAY;
+
+	if (days < CSCAN_FIRST_DATE || days > END_TIMESTAMP / USECS_PER_DAY - 7)
+		return false;
+	*integer = DatumGetTimestampTz(DirectFunctionCall1(type == DATEOID ? date_timestamptz : timestamp_timestamptz, value));
+	return true;
+}
+
 /* Get what a fixed value is among the integers with which it is compared. */
 static bool
 floor_of_fixed(const CScanFixed *fixed, Datum value, int64 *integer, bool *exact)
@@ -258,6 +282,8 @@ floor_of_fixed(const CScanFixed *fixed, Datum value, int64 *integer, bool *exact
 	*integer = cscan_values_integer_of_datum(value, get_typlen(fixed->type));
 	if (fixed->type == fixed->compared || is_integer(fixed->type))
 		return true;
+	if (fixed->compared == TIMESTAMPTZOID)
+		return with_zone(fixed->type, value, integer);
 	if (fixed->type == TIMESTAMPOID)
 	{
 		if (TIMESTAMP_NOT_FINITE(*integer))

@@ -247,11 +247,10 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	return input;
 }
 
-void
-cscan_input_begin(CScanInput *input)
+/* Forget the values with which conditions compare. */
+static void
+forget_fixed(CScanInput *input)
 {
-	ListCell   *lc;
-
 	for (int i = 0; i < input->nindex_clauses; i++)
 		input->index_clauses[i]->fixed_known = false;
 	for (int i = 0; i < input->nclauses; i++)
@@ -259,6 +258,14 @@ cscan_input_begin(CScanInput *input)
 	for (int i = 0; i < input->nfilters; i++)
 		input->filters[i]->fixed_known = false;
 	cscan_cases_begin(input);
+}
+
+void
+cscan_input_begin(CScanInput *input)
+{
+	ListCell   *lc;
+
+	forget_fixed(input);
 	foreach(lc, input->questions)
 		((CScanQuestion *) lfirst(lc))->runs = 0;
 }
@@ -333,6 +340,9 @@ cscan_input_next_unfiltered(CScanInput *input)
 	MemoryContextReset(input->common->batch_context);
 	if (!cscan_batch_next(input->batch))
 		return false;
+	/* A cursor may go on with another time zone. */
+	if (cscan_timezones_follow(input))
+		forget_fixed(input);
 	cscan_selection_all(&input->selection, input->batch->nrows);
 	cscan_program_begin(&input->program, input->batch->nrows, &input->selection);
 	return true;
@@ -379,6 +389,7 @@ cscan_input_keep(CScanInput *input, uint32 nrows)
 	ResetExprContext(input->econtext);
 	MemoryContextReset(input->common->batch_context);
 	cscan_batch_keep(input->batch, nrows);
+	cscan_timezones_follow(input);
 	cscan_selection_all(&input->selection, nrows);
 	cscan_program_begin(&input->program, nrows, &input->selection);
 }

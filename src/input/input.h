@@ -10,6 +10,8 @@
  *		conditions.c	conditions as predicates on vectors
  *		questions.c		parts of them that are not about numbers
  *		numbers.c		expressions as arithmetic on vectors
+ *		times.c			functions of dates and timestamps among them
+ *		timezones.c		time zones, as vectors know them
  *		rows.c			what PostgreSQL computes row by row
  *
  * Calls go downwards only.
@@ -26,6 +28,9 @@
  */
 #ifndef CSCAN_INPUT_H
 #define CSCAN_INPUT_H
+
+#include "catalog/pg_type_d.h"
+#include "pgtime.h"
 
 #include "exec/batch.h"
 #include "vector/predicate.h"
@@ -187,6 +192,8 @@ struct CScanInput
 	List	   *choices;		/* CScanChoice; the program's column -1 is the first */
 	const CScanChoiceMethods *choice_methods;
 	int			choice_depth;	/* of the one that is being compiled */
+	int			nzones;			/* of the program; the first is the session's */
+	pg_tz	   *session_zone;
 	bool		computes;		/* an expression has been vectorized that does more
 								 * than to name a column */
 	CScanKeyInput *keys;		/* to group by, and then those of DISTINCT */
@@ -200,6 +207,25 @@ struct CScanInput
 	/* The rows of the batch that meet the conditions */
 	CScanSelection selection;
 };
+
+/*
+ * Add an instruction to an input's program; the result has the limits of a type.  Returns
+ * its register.
+ */
+static inline int
+cscan_input_add(CScanInput *input, CScanOperation operation, int left, int right, int64 constant, Oid type)
+{
+	CScanInstruction instruction = {
+		.operation = operation,
+		.left = left,
+		.right = right,
+		.constant = constant,
+		.least = type == INT2OID ? PG_INT16_MIN : type == INT4OID ? PG_INT32_MIN : PG_INT64_MIN,
+		.most = type == INT2OID ? PG_INT16_MAX : type == INT4OID ? PG_INT32_MAX : PG_INT64_MAX
+	};
+
+	return cscan_program_add(&input->program, &instruction);
+}
 
 /* ---------- rows.c ---------- */
 
@@ -224,6 +250,28 @@ extern void cscan_row_expr_split(CScanRowExpr *row, CScanInput *input, const CSc
 
 /* Does an expression have one value throughout a pass? */
 extern bool cscan_expr_is_fixed(Node *node);
+
+/* ---------- timezones.c ---------- */
+
+/* The number of the session's time zone among the program's zones. */
+extern int	cscan_timezone_of_session(CScanInput *input);
+
+/* Likewise of a constant name; -1 if it has no vectors. */
+extern int	cscan_timezone_of_name(CScanInput *input, const Expr *name);
+
+/* Is the session's zone another one than it was?  It is that from now on. */
+extern bool cscan_timezones_follow(CScanInput *input);
+
+/* ---------- times.c ---------- */
+
+/* Which of a function's arguments is the date or timestamp?  NULL: it is no such function. */
+extern Expr *cscan_time_argument(Oid function, const List *args);
+
+/* Vectorize such a function of a register; false if that is not possible. */
+extern bool cscan_time_compile(CScanInput *input, Oid function, const List *args, int reg, CScanNumber *number);
+
+/* A date, or a timestamp without time zone, as one with a time zone: for a comparison, which raises no error. */
+extern int	cscan_time_with_zone(CScanInput *input, Oid type, int reg);
 
 /* ---------- numbers.c ---------- */
 

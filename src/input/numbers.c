@@ -9,23 +9,17 @@
  * the sum of a product's.  Or it is a float: the bits of a double, which those of 32
  * bits become.  Only arithmetic whose result has 64 bits is done.
  *
- * Dates and timestamps are integers, so their fields are arithmetic, too: those of
- * dates after Christ.  Where there is a time zone PostgreSQL computes them.
- *
  *-------------------------------------------------------------------------
  */
 #include "compat.h"
 
 #include "catalog/pg_type_d.h"
-#include "datatype/timestamp.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
-#include "utils/formatting.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
 #include "input/input.h"
-#include "vector/calendar.h"
 
 /* Functions of two integers, or one, and the type of their result */
 typedef struct CScanArithmetic
@@ -130,21 +124,6 @@ cscan_number_load(void *arg, int column, const CScanSelection *selection, CScanV
 	return cscan_batch_integers(input->batch, column, vector);
 }
 
-static int
-add(CScanInput *input, CScanOperation operation, int left, int right, int64 constant, Oid type)
-{
-	CScanInstruction instruction = {
-		.operation = operation,
-		.left = left,
-		.right = right,
-		.constant = constant,
-		.least = type == INT2OID ? PG_INT16_MIN : type == INT4OID ? PG_INT32_MIN : PG_INT64_MIN,
-		.most = type == INT2OID ? PG_INT16_MAX : type == INT4OID ? PG_INT32_MAX : PG_INT64_MAX
-	};
-
-	return cscan_program_add(&input->program, &instruction);
-}
-
 static bool
 compile_column(CScanInput *input, const Var *var, CScanNumber *number)
 {
@@ -164,7 +143,7 @@ compile_column(CScanInput *input, const Var *var, CScanNumber *number)
 	}
 	column = cscan_batch_column(input->batch, var->varattno - 1);
 	input->batch->columns[column].scale = number->scale;
-	number->reg = add(input, CSCAN_COLUMN, column, 0, 0, InvalidOid);
+	number->reg = cscan_input_add(input, CSCAN_COLUMN, column, 0, 0, InvalidOid);
 	return true;
 }
 
@@ -184,7 +163,7 @@ compile_constant(CScanInput *input, const Const *constant, CScanNumber *number)
 		value = cscan_values_integer_of_datum(constant->constvalue, constant->constlen);
 	else if (!cscan_values_scaled_numeric(constant->constvalue, &number->scale, &value))
 		return false;
-	number->reg = add(input, CSCAN_CONSTANT, 0, 0, value, InvalidOid);
+	number->reg = cscan_input_add(input, CSCAN_CONSTANT, 0, 0, value, InvalidOid);
 	return true;
 }
 
@@ -195,8 +174,10 @@ rescale(CScanInput *input, CScanNumber *number, int scale)
 	if (!cscan_values_is_scale(scale))
 		return false;
 	if (scale > number->scale)
-		number->reg = add(input, CSCAN_MULTIPLY, number->reg,
-						  add(input, CSCAN_CONSTANT, 0, 0, cscan_values_power_of_10(scale - number->scale), InvalidOid), 0, INT8OID);
+		number->reg = cscan_input_add(input, CSCAN_MULTIPLY, number->reg,
+									  cscan_input_add(input, CSCAN_CONSTANT, 0, 0,
+													  cscan_values_power_of_10(scale - number->scale), InvalidOid),
+									  0, INT8OID);
 	number->scale = scale;
 	return true;
 }
@@ -216,221 +197,8 @@ cscan_number_order(CScanInput *input, CScanNumber *number)
 {
 	if (number->scale != CSCAN_FLOAT)
 		return;
-	number->reg = add(input, CSCAN_FLOAT_ORDER, number->reg, number->reg, 0, InvalidOid);
+	number->reg = cscan_input_add(input, CSCAN_FLOAT_ORDER, number->reg, number->reg, 0, InvalidOid);
 	number->scale = -1;
-}
-
-/* ------------------------------------------------------------------
- * Dates and timestamps
- * ------------------------------------------------------------------ */
-
-static int
-constant(CScanInput *input, int64 value)
-{
-	return add(input, CSCAN_CONSTANT, 0, 0, value, InvalidOid);
-}
-
-/* The same value, if it is within these limits. */
-static int
-limit(CScanInput *input, int reg, int64 least, int64 most)
-{
-	CScanInstruction instruction = {
-		.operation = CSCAN_ADD, .left = reg, .right = constant(input, 0), .least = least, .most = most
-	};
-
-	return cscan_program_add(&input->program, &instruction);
-}
-
-/* A date, or a timestamp, after Christ and not infinite; nothing that is made of it is out of range. */
-static int
-limit_date(CScanInput *input, int reg)
-{
-	return limit(input, reg, CSCAN_FIRST_DATE, CSCAN_LAST_DATE);
-}
-
-static int
-limit_timestamp(CScanInput *input, int reg)
-{
-	return limit(input, reg, CSCAN_FIRST_DATE * USECS_PER_DAY, END_TIMESTAMP - 7 * USECS_PER_DAY);
-}
-
-/* How many units a value is, rounded down */
-static int
-compile_units(CScanInput *input, int reg, int64 unit)
-{
-	return add(input, CSCAN_UNITS, reg, reg, unit, INT8OID);
-}
-
-static int
-compile_floor(CScanInput *input, int reg, int64 unit)
-{
-	return add(input, CSCAN_MULTIPLY, compile_units(input, reg, unit), constant(input, unit), 0, INT8OID);
-}
-
-/* What is left of a multiple of "unit", in units of "part" */
-static int
-compile_part(CScanInput *input, int reg, int64 unit, int64 part)
-{
-	int			rest = add(input, CSCAN_SUBTRACT, reg, compile_floor(input, reg, unit), 0, INT8OID);
-
-	return part == 1 ? rest : compile_units(input, rest, part);
-}
-
-static int
-compile_days(CScanInput *input, int timestamp)
-{
-	return compile_units(input, timestamp, USECS_PER_DAY);
-}
-
-static int
-compile_sum(CScanInput *input, int reg, int64 value)
-{
-	return add(input, CSCAN_ADD, reg, constant(input, value), 0, INT8OID);
-}
-
-/* Find a field of a date.  False if it has no vectors. */
-static bool
-compile_date_field(CScanInput *input, const char *field, int days, int *reg)
-{
-	static const struct
-	{
-		const char *name;
-		CScanCalendarField field;
-	}			fields[] = {
-		{"year", CSCAN_FIELD_YEAR}, {"quarter", CSCAN_FIELD_QUARTER}, {"month", CSCAN_FIELD_MONTH}, {"day", CSCAN_FIELD_DAY}
-	};
-
-	for (int i = 0; i < (int) lengthof(fields); i++)
-	{
-		if (strcmp(field, fields[i].name) == 0)
-		{
-			*reg = add(input, CSCAN_CALENDAR, days, days, fields[i].field, INT8OID);
-			return true;
-		}
-	}
-	/* 2000-01-01 was a Saturday. */
-	if (strcmp(field, "dow") == 0)
-		*reg = compile_part(input, compile_sum(input, days, 6), 7, 1);
-	else if (strcmp(field, "isodow") == 0)
-		*reg = compile_sum(input, compile_part(input, compile_sum(input, days, 5), 7, 1), 1);
-	else if (strcmp(field, "doy") == 0)
-		*reg = compile_sum(input, add(input, CSCAN_SUBTRACT, days,
-									  add(input, CSCAN_CALENDAR, days, days, CSCAN_FIRST_OF_YEAR, INT8OID), 0, INT8OID), 1);
-	else
-		return false;
-	return true;
-}
-
-/* The same of a timestamp; it may be a numeric. */
-static bool
-compile_timestamp_field(CScanInput *input, const char *field, int timestamp, CScanNumber *number)
-{
-	number->scale = 0;
-	if (strcmp(field, "minute") == 0)
-		number->reg = compile_part(input, timestamp, USECS_PER_HOUR, USECS_PER_MINUTE);
-	else if (strcmp(field, "hour") == 0)
-		number->reg = compile_part(input, timestamp, USECS_PER_DAY, USECS_PER_HOUR);
-	else if (strcmp(field, "second") == 0 || strcmp(field, "epoch") == 0)
-	{
-		number->scale = 6;
-		number->reg = *field == 's' ? compile_part(input, timestamp, USECS_PER_MINUTE, 1) :
-			compile_sum(input, timestamp, (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY);
-	}
-	else
-		return compile_date_field(input, field, compile_days(input, timestamp), &number->reg);
-	return true;
-}
-
-/* date_trunc() */
-static bool
-compile_trunc(CScanInput *input, const char *field, int timestamp, int *reg)
-{
-	static const struct
-	{
-		const char *name;
-		int64		unit;
-	}			units[] = {
-		{"second", USECS_PER_SEC}, {"minute", USECS_PER_MINUTE}, {"hour", USECS_PER_HOUR}, {"day", USECS_PER_DAY}
-	};
-	CScanCalendarField first;
-
-	for (int i = 0; i < (int) lengthof(units); i++)
-	{
-		if (strcmp(field, units[i].name) == 0)
-		{
-			*reg = compile_floor(input, timestamp, units[i].unit);
-			return true;
-		}
-	}
-	if (strcmp(field, "week") == 0)
-	{
-		/* 2000-01-03 was a Monday. */
-		*reg = compile_sum(input, compile_floor(input, compile_sum(input, timestamp, -2 * USECS_PER_DAY), 7 * USECS_PER_DAY),
-						   2 * USECS_PER_DAY);
-		return true;
-	}
-	if (strcmp(field, "month") == 0)
-		first = CSCAN_FIRST_OF_MONTH;
-	else if (strcmp(field, "quarter") == 0)
-		first = CSCAN_FIRST_OF_QUARTER;
-	else if (strcmp(field, "year") == 0)
-		first = CSCAN_FIRST_OF_YEAR;
-	else
-		return false;
-	timestamp = compile_days(input, timestamp);
-	*reg = add(input, CSCAN_MULTIPLY, add(input, CSCAN_CALENDAR, timestamp, timestamp, first, INT8OID),
-			   constant(input, USECS_PER_DAY), 0, INT8OID);
-	return true;
-}
-
-/* A field's name in the usual form; NULL if it is not known. */
-static const char *
-field_name(const Expr *expr)
-{
-	const Const *name = (const Const *) expr;
-
-	if (!IsA(expr, Const) || name->constisnull)
-		return NULL;
-	return asc_tolower(VARDATA_ANY(DatumGetPointer(name->constvalue)), VARSIZE_ANY_EXHDR(DatumGetPointer(name->constvalue)));
-}
-
-/* Functions of dates and timestamps.  Those that make a field raise no error. */
-static bool
-compile_time(CScanInput *input, Oid function, List *args, CScanNumber *number)
-{
-	bool		is_cast = list_length(args) == 1;
-	const char *field = is_cast ? NULL : field_name(linitial(args));
-	CScanNumber time;
-
-	if ((!is_cast && field == NULL) || !cscan_number_compile(input, llast(args), &time) || time.scale != -1)
-		return false;
-	time.reg = function == F_TIMESTAMP_DATE || function == F_EXTRACT_TEXT_DATE ? limit_date(input, time.reg) :
-		limit_timestamp(input, time.reg);
-	number->scale = -1;
-	input->computes |= is_cast || function == F_DATE_TRUNC_TEXT_TIMESTAMP;
-	switch (function)
-	{
-		case F_DATE_TIMESTAMP:
-			number->reg = compile_days(input, time.reg);
-			return true;
-		case F_TIMESTAMP_DATE:
-			number->reg = limit_timestamp(input, add(input, CSCAN_MULTIPLY, time.reg, constant(input, USECS_PER_DAY), 0,
-													 INT8OID));
-			return true;
-		case F_DATE_TRUNC_TEXT_TIMESTAMP:
-			return compile_trunc(input, field, time.reg, &number->reg);
-		case F_EXTRACT_TEXT_DATE:
-			number->scale = 0;
-			return compile_date_field(input, field, time.reg, &number->reg);
-		case F_EXTRACT_TEXT_TIMESTAMP:
-			return compile_timestamp_field(input, field, time.reg, number);
-		default:				/* date_part() */
-			if (!compile_timestamp_field(input, field, time.reg, number) || number->scale > 0)
-				return false;
-			number->scale = CSCAN_FLOAT;
-			number->reg = add(input, CSCAN_FLOAT_OF_INTEGER, number->reg, number->reg, 0, InvalidOid);
-			return true;
-	}
 }
 
 static bool
@@ -439,6 +207,7 @@ compile_function(CScanInput *input, Oid function, List *args, CScanNumber *numbe
 	const CScanArithmetic *found = NULL;
 	CScanNumber left;
 	CScanNumber right;
+	Expr	   *time;
 
 	for (int i = 0; i < (int) lengthof(casts); i++)
 	{
@@ -448,21 +217,13 @@ compile_function(CScanInput *input, Oid function, List *args, CScanNumber *numbe
 			return false;
 		number->scale = casts[i].result == NUMERICOID ? 0 : casts[i].result == FLOAT8OID ? CSCAN_FLOAT : -1;
 		if (casts[i].operation != CSCAN_COLUMN)
-			number->reg = add(input, casts[i].operation, number->reg, number->reg, 0, InvalidOid);
+			number->reg = cscan_input_add(input, casts[i].operation, number->reg, number->reg, 0, InvalidOid);
 		return true;
 	}
-	switch (function)
-	{
-		case F_DATE_TIMESTAMP:
-		case F_TIMESTAMP_DATE:
-		case F_DATE_TRUNC_TEXT_TIMESTAMP:
-		case F_DATE_PART_TEXT_TIMESTAMP:
-		case F_EXTRACT_TEXT_DATE:
-		case F_EXTRACT_TEXT_TIMESTAMP:
-			return compile_time(input, function, args, number);
-		default:
-			break;
-	}
+	time = cscan_time_argument(function, args);
+	if (time)
+		return cscan_number_compile(input, time, &left) && left.scale == -1 &&
+			cscan_time_compile(input, function, args, left.reg, number);
 	if (function == F_FLOAT8_FLOAT4)
 		return list_length(args) == 1 && cscan_number_compile(input, linitial(args), number);
 	for (int i = 0; i < (int) lengthof(arithmetic) && found == NULL; i++)
@@ -491,7 +252,7 @@ compile_function(CScanInput *input, Oid function, List *args, CScanNumber *numbe
 		return false;
 	else
 		number->scale = left.scale;
-	number->reg = add(input, found->operation, left.reg, right.reg, 0, found->result);
+	number->reg = cscan_input_add(input, found->operation, left.reg, right.reg, 0, found->result);
 	return true;
 }
 

@@ -463,7 +463,7 @@ tighten(CScanProgram *program, int number)
 	}
 	tighten(program, instruction->left);
 	tighten(program, instruction->right);
-	if (instruction->operation >= CSCAN_FLOAT_ADD)
+	if (instruction->operation >= CSCAN_LOCAL_TIME)
 		return;
 	if (!find_bounds(instruction, &program->registers[instruction->left].vector,
 					 &program->registers[instruction->right].vector, &reg->vector))
@@ -481,6 +481,22 @@ static bool
 divides(const CScanInstruction *instruction)
 {
 	return instruction->operation == CSCAN_DIVIDE || instruction->operation == CSCAN_REMAINDER;
+}
+
+/* Bounds do not help here, and those of the result are found out afterwards. */
+static bool
+compute_times(CScanProgram *program, const CScanInstruction *instruction, const CScanVector *times, CScanRegister *reg)
+{
+	const CScanTimeZone *zone = program->zones[instruction->constant];
+
+	if (instruction->operation == CSCAN_LOCAL_TIME ?
+		!cscan_timezone_to_local(zone, times, program->selection, reg->values) :
+		!cscan_timezone_to_utc(zone, times, program->selection, reg->values))
+		return false;
+	reg->vector.values = reg->values;
+	reg->vector.isnull = times->isnull;
+	cscan_vector_tighten(&reg->vector, program->selection);
+	return reg->vector.minimum >= instruction->least && reg->vector.maximum <= instruction->most;
 }
 
 static bool
@@ -508,6 +524,8 @@ compute(CScanProgram *program, int number)
 			cscan_vector_tighten(&reg->vector, program->selection);
 		return floats_fit(instruction->operation, left->values, right->values, &reg->vector, program->selection);
 	}
+	if (instruction->operation >= CSCAN_LOCAL_TIME)
+		return compute_times(program, instruction, left, reg);
 	if (divides(instruction) || !find_bounds(instruction, left, right, &reg->vector))
 	{
 		tighten(program, instruction->left);

@@ -11,8 +11,8 @@
  *
  * Each instruction has the limits of its type.  If the bounds of its result are
  * not within them, some row might overflow, and the register cannot be had in
- * this batch.  The same is true if a divisor may be zero, and if some row's result
- * as a float is infinite, NaN, or has become zero.
+ * this batch.  The same is true if a divisor may be zero, if some row's result as a
+ * float is infinite, NaN, or has become zero, and if a zone does not know some time.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,6 +20,7 @@
 #define CSCAN_PROGRAM_H
 
 #include "vector.h"
+#include "timezone.h"
 
 typedef enum CScanOperation
 {
@@ -34,6 +35,8 @@ typedef enum CScanOperation
 	CSCAN_UNITS,				/* divided by "constant", rounded down; no operand is
 								 * the least or the most integer */
 	CSCAN_CALENDAR,				/* of days, what "constant" says; see calendar.h */
+	CSCAN_LOCAL_TIME,			/* of a time of UTC, in the zone "constant" */
+	CSCAN_UTC_TIME,				/* the reverse; see timezone.h */
 	CSCAN_FLOAT_ADD,			/* floats; all that follow are about them */
 	CSCAN_FLOAT_SUBTRACT,
 	CSCAN_FLOAT_MULTIPLY,
@@ -49,7 +52,8 @@ typedef struct CScanInstruction
 	int			left;			/* registers before this one; of a column its
 								 * number */
 	int			right;
-	int64_t		constant;		/* a constant's value; a unit; a field of a date */
+	int64_t		constant;		/* a constant's value; a unit; a field of a date;
+								 * the number of a zone */
 	bool		is_null;		/* of a constant */
 	int64_t		least;			/* limits of the type */
 	int64_t		most;
@@ -81,6 +85,8 @@ typedef struct CScanProgram
 	/* Loads a column for the selected rows.  False if it cannot be had in this batch. */
 	bool		(*load) (void *arg, int column, const CScanSelection *selection, CScanVector *vector);
 	void	   *arg;
+	const CScanTimeZone **zones;	/* the caller's; it may exchange them between
+								 * two batches */
 	CScanMemory memory;			/* of the program */
 	CScanMemory batch_memory;	/* of its registers' values */
 

@@ -7,6 +7,7 @@
  *		string_test.c	which strings do
  *		program.c		arithmetic
  *		calendar.c		fields of dates
+ *		timezone.c		local times of a time zone
  *		states.c		what aggregates know of rows
  *		group_table.c		the groups of rows with equal keys
  *		numbering.c		strings as integers

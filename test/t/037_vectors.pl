@@ -148,8 +148,9 @@ sub numeric
 my %values = (
 	i => ['3', '-50', '2147483647', '100', '1.5', 'NULL'], s => ['7', '-32768'], b => ['1000', '3999', '2500'], big => ['9223372036854775807', '5000015000'],
 	n => ['0.00', '12.34', '12.345', '-5', q('NaN'), '1e30'], m => ['50', '14.2857', '3.14159265'], u => ['25', '25.50', '7.0'],
-	d => [q(date '2020-06-01'), q(timestamp '2020-06-01 12:00'), q('infinity'), q(date '2020-03-01' + interval '10 days')],
-	t => [q(timestamp '2020-05-01'), q(date '2020-07-15'), q('-infinity')], z => [q(timestamptz '2020-08-01 00:00+02'), q(date '2020-04-04')],
+	d => [q(date '2020-06-01'), q(timestamp '2020-06-01 12:00'), q('infinity'), q(timestamptz '2020-06-01 00:00+02'), q(date '2020-03-01' + interval '10 days')],
+	t => [q(timestamp '2020-05-01'), q(date '2020-07-15'), q('-infinity'), q(timestamptz '2020-05-01 12:00+00')],
+	z => [q(timestamptz '2020-08-01 00:00+02'), q(date '2020-04-04'), q(timestamp '2020-03-29 02:30')],
 	f => ['3', '0', '12.5'], c => [q('ab'), q('c  '), q('')], v => [q('value 7'), q(''), q('zzz')], w => [q('xy'), q('xyxyxyxy')]);
 
 # CASE x WHEN y
@@ -192,7 +193,7 @@ sub condition
 	return "$column IS " . one('NULL', 'NOT NULL') if $kind == 5;
 	return one('o', 'NOT o', 'o IS TRUE', 'o IS NOT FALSE') if $kind == 6;
 	return "$column " . one('IN', 'NOT IN') . ' (' . join(', ', $value, one(@{ $values{$column} })) . ')' if $kind == 7 && $column !~ /^[dtz]/;
-	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), 'length(w) > 6', 'f > i', 'f * 2 < s', 'f IN (0, 3, 7.5)', time_field() . ' IS NOT NULL', q(extract(month FROM d) = 3), q(extract(dow FROM t) IN (0, 6)), q(t::date > '2020-03-01'), q(f <> 'NaN'), q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
+	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), 'length(w) > 6', 'f > i', 'f * 2 < s', 'f IN (0, 3, 7.5)', time_field() . ' IS NOT NULL', q(extract(month FROM d) = 3), q(extract(dow FROM t) IN (0, 6)), q(t::date > '2020-03-01'), q(z::date < '2020-09-01'), q(extract(hour FROM z) < 8), q(z AT TIME ZONE 'Asia/Tokyo' > '2020-02-02'), q(f <> 'NaN'), q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
 }
 
 sub aggregate
@@ -216,9 +217,22 @@ sub aggregate
 sub time_field
 {
 	my $field = one(qw(second minute hour day week month quarter year dow isodow doy epoch));
+	return zoned_field($field) if chance(40);
 	return one("extract($field FROM t)", "date_part('$field', t)", 'd::timestamp', 't::date') if chance(40);
 	return "extract($field FROM d)" if $field !~ /second|minute|hour/ && chance(40);
 	return "date_trunc('" . one(qw(second minute hour day week month quarter year)) . "', t)";
+}
+
+my @zones = qw(UTC Europe/Berlin America/New_York Australia/Lord_Howe Asia/Kathmandu America/Sao_Paulo Africa/Casablanca);
+
+sub zoned_field
+{
+	my ($field) = @_;
+	my $zone = one(@zones, 'EST', 'utc', 'Europe/Nowhere');
+	return one("extract($field FROM z)", "date_part('$field', z)", 'z::date', 'z::timestamp', 't::timestamptz', 'd::timestamptz', "z AT TIME ZONE '$zone'", "t AT TIME ZONE '$zone'",
+		"(z AT TIME ZONE '$zone')::date", "extract($field FROM z AT TIME ZONE '$zone')") if chance(50);
+	$field = one(qw(second minute hour day week month quarter year));
+	return one("date_trunc('$field', z)", "date_trunc('$field', d)", "date_trunc('$field', z, '$zone')");
 }
 
 sub keys_of
@@ -259,7 +273,7 @@ foreach my $round (1 .. $rounds)
 	my $is_rows = chance(25);
 	my $query = $is_rows ? rows_of($table) : query($table);
 	my $settings = join('; ', 'SET cscan.columns = ' . one('on', 'on', 'off'), 'SET work_mem = ' . one(q('64kB'), q('4MB')), 'SET hash_mem_multiplier = 1',
-		'SET enable_seqscan = ' . one('on', ($table =~ /pages|parts|arms/ ? 'on' : 'off')), 'SET max_parallel_workers_per_gather = ' . one(0, 0, 2), 'SET cscan.policy = ' . one(qw(relevance normal)));
+		'SET enable_seqscan = ' . one('on', ($table =~ /pages|parts|arms/ ? 'on' : 'off')), 'SET max_parallel_workers_per_gather = ' . one(0, 0, 2), 'SET cscan.policy = ' . one(qw(relevance normal)), 'SET timezone = ' . one(map { "'$_'" } @zones));
 	$query =~ s/'/''/g;
 	my $found = sql($node, "$settings; SELECT has_aggregate('$query')");
 	$aggregated += $found == 1 || $found == 2;

@@ -54,5 +54,6 @@ extern void test_numbering(void);
 extern void test_strings(void);
 extern void test_floats(void);
 extern void test_calendar(void);
+extern void test_timezones(void);
 
 #endif							/* HARNESS_H */

@@ -16,6 +16,7 @@ static const TestSuite suites[] = {
 	{"strings", test_strings},
 	{"floats", test_floats},
 	{"calendar", test_calendar},
+	{"timezones", test_timezones},
 };
 
 int
