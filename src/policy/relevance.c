@@ -35,11 +35,11 @@
 
 /*
  * A scan with nothing available has a turn after three loads for each two
- * active scans, and after at least so many: nothing comes between the loads of
- * a scan of few chunks.
+ * active scans.  Nothing comes between the loads of a scan of few chunks, so many
+ * at most: the turn is after these.
  */
 #define TURN_LOADS(scans)	((scans) + (scans) / 2)
-#define MIN_TURN_LOADS		16
+#define FEW_LOADS			16
 
 /* The number of interested scans with fewer than "limit" chunks available. */
 static int
@@ -130,15 +130,15 @@ cscan_relevance_choose_empty(CScanPool *pool, CScanPolicyId self)
 	return cscan_queue_first(pool, self, CSCAN_QUEUE_EMPTY, &since);
 }
 
-/* Has the scan waited for its turn? */
+/* Has the scan waited for its turn?  "first" would be served before it. */
 static bool
-is_overdue(const CScanPool *pool, int scan, uint64_t now)
+is_overdue(const CScanPool *pool, int scan, int first, uint64_t now)
 {
 	uint64_t	load = pool->state->pace * cscan_interest_load(pool, scan) / 1000;
 	uint64_t	loads = TURN_LOADS((uint64_t) pool->state->nactive);
 
-	if (loads < MIN_TURN_LOADS)
-		loads = MIN_TURN_LOADS;
+	if (loads < FEW_LOADS && pool->scans[first].needed <= FEW_LOADS * cscan_interest_load(pool, first))
+		loads = FEW_LOADS;
 	return now > pool->scans[scan].since + loads * load;
 }
 
@@ -153,30 +153,20 @@ is_tight(const CScanPool *pool, int scan)
 }
 
 /*
- * chooseQueryToProcess.  A scan that needs much would wait for ever behind an
- * endless series of others that need less.  So one that has nothing available
- * is overdue after TURN_LOADS.  Scans that are overdue go first, the longest
- * waiting before the others.  So the wait ends at the latest after five loads
- * for each two active scans, or MIN_TURN_LOADS and one for each.
- *
- * Otherwise the highest queryRelevance goes first.  Multiplied by the rate,
- * queryRelevance is - needed * rate for a scan that still has a chunk to read.
+ * The highest queryRelevance.  Multiplied by the rate, queryRelevance is - needed * rate for a scan that still has a chunk to read.
  * For a waiting scan it is higher by now - since.  The queues have the highest
  * of each.  In a tight pool scans that read come last as long as one has
  * nothing: its last resort would undo what is loaded for them, again and again.
  */
-int
-cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
+static int
+choose_most_relevant(CScanPool *pool, CScanPolicyId self, int empty, uint64_t now)
 {
 	uint64_t	waiting_key = 0;
 	uint64_t	needed = 0;
-	int			empty = cscan_relevance_choose_empty(pool, self);
 	int			waiting = cscan_queue_first(pool, self, CSCAN_QUEUE_BLOCKED, &waiting_key);
 	int			reading = cscan_queue_first(pool, self, CSCAN_QUEUE_READING, &needed);
 	int64_t		ahead;			/* lead of the waiting scan (us) */
 
-	if (empty != CSCAN_NONE && is_overdue(pool, empty, now))
-		return empty;
 	if (waiting == CSCAN_NONE)
 		return reading;
 	if (reading == CSCAN_NONE || (empty != CSCAN_NONE && is_tight(pool, empty)))
@@ -185,6 +175,23 @@ cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
 	if (ahead == 0)
 		return waiting < reading ? waiting : reading;
 	return ahead > 0 ? waiting : reading;
+}
+
+/*
+ * chooseQueryToProcess.  A scan that needs much would wait for ever behind an
+ * endless series of others that need less.  So one that has nothing available
+ * is overdue after TURN_LOADS, or, behind a scan that ends soon, after FEW_LOADS.
+ * Scans that are overdue go first, the longest waiting before the others.  So the
+ * wait ends at the latest after five loads for each two active scans, or FEW_LOADS
+ * and one for each.
+ */
+int
+cscan_relevance_choose_query(CScanPool *pool, CScanPolicyId self, uint64_t now)
+{
+	int			empty = cscan_relevance_choose_empty(pool, self);
+	int			first = choose_most_relevant(pool, self, empty, now);
+
+	return empty != CSCAN_NONE && empty != first && is_overdue(pool, empty, first, now) ? empty : first;
 }
 
 /*

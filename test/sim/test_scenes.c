@@ -121,21 +121,20 @@ scene(int policy, uint32_t pool_chunks, Victim victim, bool spread)
  * fewer.  The disk is busy all the time.  How much of it does the scan get, of
  * what would be its share?
  */
-#define LOOPS		10
 #define LOOP_CHUNKS	1000
 #define LONG_CHUNKS	10000
 
 static void
-share_of_long_scan(int policy, bool together)
+share_of_long_scan(int policy, int loops, bool together)
 {
-	uint32_t	first = together ? LOOP_CHUNKS : LOOPS * LOOP_CHUNKS;
+	uint32_t	first = together ? LOOP_CHUNKS : (uint32_t) loops * LOOP_CHUNKS;
 	SimConfig	config = test_config(first + LONG_CHUNKS, 64, policy);
 	Plan	   *plan = plan_create();
 	Sim		   *sim;
 	double		share;
 
 	test_query(plan, 0, 0, TEST_LOAD / 5, first, LONG_CHUNKS);
-	for (int i = 0; i < LOOPS; i++)
+	for (int i = 0; i < loops; i++)
 	{
 		test_query(plan, i + 1, (uint64_t) i * 50 * TEST_LOAD, TEST_LOAD / 5,
 				   together ? 0 : (uint32_t) i * LOOP_CHUNKS, LOOP_CHUNKS);
@@ -145,14 +144,14 @@ share_of_long_scan(int policy, bool together)
 	sim = sim_create(&config, plan);
 	while (sim->stats.loads < 20000 && sim_step(sim))
 		;
-	share = (double) sim->streams[0].ndelivered / (double) sim->stats.loads * (LOOPS + 1);
+	share = (double) sim->streams[0].ndelivered / (double) sim->stats.loads * (loops + 1);
 	ok(sim->wrong[0] == '\0' && share >= 0.5, "%s: a scan of 10,000 chunks has half of its share beside %d endless loops%s",
-	   policy_label(policy), LOOPS, together ? " over the same chunks" : "");
+	   policy_label(policy), loops, together ? " over the same chunks" : "");
 	if (sim->wrong[0] != '\0')
 		note("%s", sim->wrong);
 	note("%.2f of its share, longest wait %llu loads; the loops read a chunk in %.1f ms", share,
 		 (unsigned long long) sim->stats.most_loads,
-		 (double) sim->now * LOOPS / 1000 / (double) (sim->stats.delivered - sim->streams[0].ndelivered));
+		 (double) sim->now * loops / 1000 / (double) (sim->stats.delivered - sim->streams[0].ndelivered));
 	sim_free(sim);
 	plan_free(plan);
 }
@@ -229,6 +228,7 @@ void
 test_scenes(void)
 {
 	static const uint32_t pools[] = {8, 16, 64};
+	static const int loops[] = {1, 2, 3, 5, 10};
 
 	huge(CSCAN_POLICY_RELEVANCE);
 	huge(CSCAN_POLICY_DEMAND);
@@ -238,10 +238,13 @@ test_scenes(void)
 	quick_among_slow_readers(CSCAN_POLICY_RELEVANCE);
 	quick_among_slow_readers(CSCAN_POLICY_DEMAND);
 
-	share_of_long_scan(CSCAN_POLICY_RELEVANCE, true);
-	share_of_long_scan(CSCAN_POLICY_RELEVANCE, false);
-	share_of_long_scan(CSCAN_POLICY_DEMAND, true);
-	share_of_long_scan(CSCAN_POLICY_DEMAND, false);
+	for (int i = 0; i < (int) (sizeof(loops) / sizeof(loops[0])); i++)
+	{
+		share_of_long_scan(CSCAN_POLICY_RELEVANCE, loops[i], true);
+		share_of_long_scan(CSCAN_POLICY_RELEVANCE, loops[i], false);
+		share_of_long_scan(CSCAN_POLICY_DEMAND, loops[i], true);
+		share_of_long_scan(CSCAN_POLICY_DEMAND, loops[i], false);
+	}
 
 	for (int policy = 0; policy <= CSCAN_NPOLICIES; policy++)
 	{

@@ -272,28 +272,19 @@ twin_poorest(const Twin *t, int policy, bool has_nothing)
 /*
  * The scan that needs the fewest blocks goes first; time that it has waited makes
  * up for some of them.  But one that has nothing, and has waited for half more than
- * the time in which each scan could have had a load, and for 16 loads, goes before
- * all.  And if there is no room for two chunks of each scan, while some scan has
+ * the time in which each scan could have had a load, goes before all.  It lets a scan
+ * finish that needs no more than 16 loads, for the time of 16.  And if there is no room for two chunks of each scan, while some scan has
  * nothing, those that read come last.
  */
 static int
-eager_nominee(Twin *t, int policy, uint64_t now)
+most_eager(Twin *t, int policy, int poorest, uint64_t now)
 {
 	uint64_t	worth = block_worth(t, policy);
-	int			poorest = twin_poorest(t, policy, true);
 	uint64_t	key[t->limits.scans];
 	int			waits;
 	int			reads;
 	uint64_t	reads_key;
 
-	if (poorest != MACHINE_NONE)
-	{
-		uint64_t	turn = 3 * (uint64_t) twin_running(t) / 2;
-
-		turn = (turn < 16 ? 16 : turn) * (t->pace * twin_load_size(t, poorest) / 1000);
-		if (now > t->scan[poorest].since + turn)
-			return poorest;
-	}
 	for (int q = 0; q < t->limits.scans; q++)
 	{
 		key[q] = twin_sum(t, q)->needed;
@@ -312,6 +303,20 @@ eager_nominee(Twin *t, int policy, uint64_t now)
 	if (reads_key == key[waits])
 		return reads < waits ? reads : waits;
 	return (int64_t) (reads_key - key[waits]) > 0 ? waits : reads;
+}
+
+static int
+eager_nominee(Twin *t, int policy, uint64_t now)
+{
+	int			poorest = twin_poorest(t, policy, true);
+	int			eager = most_eager(t, policy, poorest, now);
+	uint64_t	turn = 3 * (uint64_t) twin_running(t) / 2;
+
+	if (poorest == MACHINE_NONE)
+		return eager;
+	if (twin_sum(t, eager)->needed <= 16 * twin_load_size(t, eager) && turn < 16)
+		turn = 16;
+	return now > t->scan[poorest].since + turn * (t->pace * twin_load_size(t, poorest) / 1000) ? poorest : eager;
 }
 
 int
