@@ -76,8 +76,8 @@ typedef struct CScanLoaded
 {
 	uint32		nblocks;		/* all of its blocks */
 	uint32		blocks_read;	/* of these, those read from storage */
-	bool		copied;			/* this process has copied most of them from
-								 * the page cache */
+	bool		copied;			/* most of them were copied from the page
+								 * cache */
 } CScanLoaded;
 
 extern void cscan_loader_init(void);

@@ -622,9 +622,7 @@ cscan_loader_finish(int slot, CScanLoaded *loaded)
 	if (!failed)
 	{
 		loaded->blocks_read = f->blocks_read;
-
-		/* I/O workers copy for everybody at one time. */
-		loaded->copied = f->seen && f->blocks_read > 0 && !cscan_io_has_workers();
+		loaded->copied = f->seen && f->blocks_read > 0;
 	}
 	f->load.nblocks = 0;
 	f->held->loading = false;

@@ -11,8 +11,8 @@
  * A scan takes what it finds in memory without the ABM.  While many wait for
  * the scheduler's lock it takes several such chunks at once.
  *
- * The processes of a parallel query copy from the page cache what no other
- * scan wants.  The ABM would do it one chunk after the other.
+ * The processes of a parallel query, and scans beside others, copy from the page
+ * cache what no other scan wants.  The ABM would do it one chunk after the other.
  *
  *-------------------------------------------------------------------------
  */
@@ -371,10 +371,10 @@ typedef struct CScanWait
 } CScanWait;
 
 /*
- * A process of a parallel scan would have to wait.  If its next chunk is in the
- * page cache, as far as the last load for this scan shows, it takes the chunk
- * and copies it itself.  Meanwhile nothing is loaded for the scan.  Call with
- * the lock held.
+ * The scan would have to wait.  If its next chunk is in the page cache, as far as
+ * the last load for this scan shows, and the ABM is not the one to copy it, this
+ * process takes the chunk and copies it itself.  Meanwhile nothing is loaded for
+ * the scan.  Call with the lock held.
  */
 static bool
 take_copy(CScanRegistration *reg, CScanWait *wait, uint32 *chunk)

@@ -55,15 +55,17 @@ cscan_shared_most_room(void)
 
 /*
  * Several processes copy faster than the ABM, but only for their own scan.  So no
- * other scan may want the chunk.  Where chunks come in order, none may be passed
- * over that is being loaded.
+ * other scan may want the chunk.  They may be those of a parallel scan, unless I/O
+ * workers copy for the ABM, or of different scans.  Where chunks come in order, none
+ * may be passed over that is being loaded.
  */
 bool
 cscan_shared_may_copy(int scan, uint32 *chunk)
 {
 	const CScanScan *s = &cscan_pool.scans[scan];
 
-	return cscan_scans[scan].copies > 0 && s->used && s->nhelpers > 0 &&
+	return cscan_scans[scan].copies > 0 && s->used &&
+		(s->nhelpers > 0 ? !cscan_io_has_workers() : cscan_pool_running(&cscan_pool) > 1) &&
 		!cscan_pool_has_refused(&cscan_pool, scan) &&
 		cscan_pool_peek(&cscan_pool, scan, chunk) &&
 		cscan_pool_absent_for(&cscan_pool, scan, *chunk) &&

@@ -1,5 +1,5 @@
-# The processes of a parallel scan copy from the page cache what only they want.
-# The ABM, which would do it one chunk after the other, looks now and then
+# The processes of a parallel scan, and scans beside those of other tables, copy from
+# the page cache what only they want.  The ABM, which would do it one chunk after the other, looks now and then
 # whether the page cache still has the table.  Here it takes 10 ms longer for
 # each load, so the processes come to wait for it.
 
@@ -22,6 +22,7 @@ my $node = new_node('cache', conf => "shared_buffers = 16MB\ncscan.chunk_size = 
 my $aio = $node->pg_version >= 18;
 $node->append_conf('postgresql.conf', "io_method = sync\n") if $aio;
 make_table($node, 't', $rows);
+make_table($node, 'u', $rows);
 $node->restart;
 wait_for_abm($node);
 my $file = $node->data_dir . '/' . sql($node, q(SELECT pg_relation_filepath('t')));
@@ -60,29 +61,54 @@ my $serial = session($node, name => 'serial');
 ($loaded, $self) = counts($serial, 'one process');
 cmp_ok($self, '<', $chunks / 10, 'it waits for the ABM');
 
-# Somebody is still in the first few chunks, and wants all of the rest.
-$serial->query('SELECT pg_advisory_lock(1)');
+# Somebody is still in the first few chunks of a table until the lock is given back, and wants all of the rest.
 my $other = session($node, name => 'other');
-$other->send(ambling_query('t', 17, 1, 0.05));
-poll($node, q(SELECT count(*) > 0 FROM cscan_scans WHERE chunks_done > 0)) or die "nobody scans\n";
+sub amble
+{
+	my ($table) = @_;
+
+	$parallel->query('SELECT pg_advisory_lock(1)');
+	$other->send(ambling_query($table, 17, 1, 0.05));
+	poll($node, q(SELECT count(*) > 0 FROM cscan_scans WHERE chunks_done > 0)) or die "nobody scans\n";
+	return;
+}
+
+sub beside_another_table
+{
+	my ($session, $what) = @_;
+
+	amble('u');
+	my ($loads, $self_reads) = counts($session, "one process beside a scan of another table$what");
+	cmp_ok($self_reads, '>', $chunks / 2, 'it copies most of it');
+	cmp_ok($loads, '<', $chunks / 2, 'the ABM does little of it');
+	$parallel->query('SELECT pg_advisory_unlock(1)');
+	is($other->result, $right, 'the other scan: the right answer');
+	return;
+}
+beside_another_table($serial, '');
+$serial->query("SET cscan.policy = normal");
+beside_another_table($serial, ', in order');
+$serial->query('RESET cscan.policy');
+
+amble('t');
 ($loaded, $self) = counts($parallel, 'beside another scan');
 cmp_ok($self, '<', $chunks / 4, 'they leave to the ABM what both want');
 cmp_ok($loaded, '>', $chunks / 2, 'which loads it');
-$serial->query('SELECT pg_advisory_unlock(1)');
+$parallel->query('SELECT pg_advisory_unlock(1)');
 is($other->result, $right, 'the other scan: the right answer');
 
 SKIP:
 {
-	skip 'I/O workers come with 18', 2 if !$aio;
+	skip 'I/O workers come with 18', 6 if !$aio;
 	$node->append_conf('postgresql.conf', "io_method = worker\n");
 	$_->quit foreach ($parallel, $serial, $other);
 	$node->restart;
 	wait_for_abm($node);
-	my $session = session($node, name => 'workers');
-	$session->query($settings);
-	($loaded, $self) = counts($session, 'with I/O workers');
+	($parallel, $serial, $other) = map { session($node, name => $_) } qw(parallel serial other);
+	$parallel->query($settings);
+	($loaded, $self) = counts($parallel, 'with I/O workers');
 	cmp_ok($self, '<', $chunks / 4, 'they copy for everybody');
-	$session->quit;
+	beside_another_table($serial, ', with I/O workers');
 }
 
 $node->stop;
