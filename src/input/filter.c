@@ -13,6 +13,10 @@
  *
  * If a bitmap's pages are lossy, its index conditions come first, in the same way.
  *
+ * Whoever stops early, as with LIMIT, has asked later rows of a batch in vain.  That
+ * costs little, but for strings that are compressed or not in their rows.  So the
+ * first batches of such a scan are not asked about strings.
+ *
  * Invariant: whoever stops early does not see what comes of later rows.  So a
  * condition is asked of a whole batch only if it cannot raise an error for any row.
  * The value that it compares with may: it is computed once, after some row has met
@@ -33,15 +37,21 @@
 /* How many scans of a process have room of their own; the others of a query do without vectors. */
 #define MAX_OWN_ROOMS	64
 
+/* So many batches of a pass are not asked about strings, if it may stop early. */
+#define FIRST_BATCHES	8
+
 struct CScanFilter
 {
 	CScanInput *input;
 	CScanInputCommon common;
 	int			nclauses;		/* of the input's, from the first on, that are
 								 * asked of batches */
+	int			nfirst;			/* likewise of a pass's first batches */
+	uint32		nbatches;		/* of the pass so far */
 	bool		computes;		/* one compares with a value that has to be
 								 * computed */
 	ExprState  *rest;			/* the others; NULL: there are none */
+	ExprState  *first_rest;		/* likewise of the first batches */
 	uint32		next;			/* of the selected rows */
 	bool		rechecked;		/* the batch's rows meet a bitmap's conditions */
 	uint32		removed_before; /* rows of the batch before this one are counted, if
@@ -54,6 +64,19 @@ static int	own_rooms = 0;
  * Beginning
  * ------------------------------------------------------------------ */
 
+static bool
+asks_about_strings(const CScanClause *clause)
+{
+	ListCell   *lc;
+
+	foreach(lc, clause->questions)
+	{
+		if (((CScanQuestion *) lfirst(lc))->is_of_strings)
+			return true;
+	}
+	return false;
+}
+
 /* Make the filter in the current context; NULL if no condition has vectors. */
 static CScanFilter *
 create(CScanState *node, CScanRooms *rooms)
@@ -65,6 +88,9 @@ create(CScanState *node, CScanRooms *rooms)
 	while (filter->nclauses < filter->input->nclauses &&
 		   cscan_condition_asks_ahead(filter->input, filter->input->clauses[filter->nclauses]))
 		filter->computes |= filter->input->clauses[filter->nclauses++]->computes_value;
+	while (filter->nfirst < filter->nclauses &&
+		   !(node->first_rows && asks_about_strings(filter->input->clauses[filter->nfirst])))
+		filter->nfirst++;
 	return filter->nclauses > 0 || filter->input->nindex_clauses > 0 ? filter : NULL;
 }
 
@@ -99,14 +125,14 @@ create_with_room(CScanState *node)
 	return filter;
 }
 
-/* The conditions that are not asked of batches. */
+/* The conditions behind the first n. */
 static ExprState *
-make_rest(const CScanFilter *filter)
+make_rest(const CScanFilter *filter, int n)
 {
 	CScanInput *input = filter->input;
 	List	   *rest = NIL;
 
-	for (int i = filter->nclauses; i < input->nclauses; i++)
+	for (int i = n; i < input->nclauses; i++)
 	{
 		if (input->clauses[i]->is_whole)
 			return input->ps->qual;
@@ -132,11 +158,18 @@ count_removed(CScanFilter *filter, uint32 row)
 	filter->removed_before = row;
 }
 
+static bool
+is_first_batch(const CScanFilter *filter)
+{
+	return filter->nbatches <= FIRST_BATCHES;
+}
+
 /* Ask the conditions of all rows of the batch. */
 static void
 ask_conditions(CScanFilter *filter)
 {
 	CScanInput *input = filter->input;
+	int			nclauses = is_first_batch(filter) ? filter->nfirst : filter->nclauses;
 	uint32		n;
 
 	/* No value is computed for a row that a bitmap does not mean. */
@@ -144,7 +177,7 @@ ask_conditions(CScanFilter *filter)
 	if (filter->rechecked)
 		cscan_input_recheck(input);
 	n = input->selection.n;
-	for (int i = 0; i < filter->nclauses && input->selection.n > 0; i++)
+	for (int i = 0; i < nclauses && input->selection.n > 0; i++)
 		cscan_input_meet(input, input->clauses[i]);
 	if (filter->rechecked)
 		InstrCountFiltered1(input->ps, n - input->selection.n);
@@ -171,6 +204,7 @@ next_batch(CScanFilter *filter)
 		input->batch->nrows = filter->removed_before = 0;
 		if (!cscan_input_next_unfiltered(input))
 			return false;
+		filter->nbatches++;
 		ask_conditions(filter);
 	} while (input->selection.n == 0);
 	cscan_batch_prepare_rows(input->batch);
@@ -188,6 +222,7 @@ next_row(PlanState *ps)
 	for (;;)
 	{
 		TupleTableSlot *slot;
+		ExprState  *rest;
 		uint16		row;
 
 		CHECK_FOR_INTERRUPTS();
@@ -205,7 +240,8 @@ next_row(PlanState *ps)
 			InstrCountFiltered2(ps, 1);
 			continue;
 		}
-		if (filter->rest && !ExecQual(filter->rest, econtext))
+		rest = is_first_batch(filter) ? filter->first_rest : filter->rest;
+		if (rest && !ExecQual(rest, econtext))
 		{
 			InstrCountFiltered1(ps, 1);
 			continue;
@@ -230,7 +266,9 @@ first_row(PlanState *ps)
 	{
 		node->filter->common.batch_context = AllocSetContextCreate(CurrentMemoryContext, "CScan batch",
 																   ALLOCSET_SMALL_SIZES);
-		node->filter->rest = make_rest(node->filter);
+		node->filter->rest = make_rest(node->filter, node->filter->nclauses);
+		node->filter->first_rest = node->filter->nfirst == node->filter->nclauses ? node->filter->rest :
+			make_rest(node->filter, node->filter->nfirst);
 		ps->ExecProcNode = next_row;
 	}
 	else
@@ -264,6 +302,7 @@ rescan(CScanState *node)
 
 	cscan_input_begin(filter->input);
 	filter->input->selection.n = filter->input->batch->nrows = filter->next = filter->removed_before = 0;
+	filter->nbatches = 0;
 }
 
 /* ------------------------------------------------------------------

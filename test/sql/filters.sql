@@ -291,6 +291,22 @@ SET enable_bitmapscan = off;
 SELECT same_whole(string_agg(format('SELECT * FROM (SELECT id FROM p%s WHERE grp = 3 ORDER BY id LIMIT 2) x%s', i, i), ' UNION ALL ') || ' ORDER BY id') FROM generate_series(0, 79) i;
 RESET enable_indexscan;
 RESET enable_bitmapscan;
+-- Whoever stops early has few strings fetched from their TOAST table, and whoever does not has them all on vectors.
+CREATE TABLE documents (id int, body text) WITH (fillfactor = 50);
+ALTER TABLE documents ALTER body SET STORAGE EXTERNAL;
+INSERT INTO documents SELECT i, repeat('the text ', 600) || i FROM generate_series(1, 3000) i;
+VACUUM (FREEZE, ANALYZE) documents;
+CREATE FUNCTION buffers(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || query INTO plan;
+    RETURN (plan #>> '{0,Plan,Shared Hit Blocks}')::int + (plan #>> '{0,Plan,Shared Read Blocks}')::int;
+END $$;
+SELECT buffers(query) BETWEEN 1 AND 100 AS few, same_whole(query) FROM unnest('{SELECT id FROM documents WHERE body LIKE ''%the%'' LIMIT 1,SELECT 1 WHERE EXISTS (SELECT FROM documents WHERE body LIKE ''%the%''),
+    SELECT x FROM generate_series(1\, 3) x WHERE EXISTS (SELECT FROM documents WHERE body LIKE ''%the%'' AND id > x)}'::text[]) query;
+SELECT same_whole('SELECT id FROM documents WHERE body LIKE ''%the%2999'' LIMIT 1');
+SELECT same_whole('SELECT id FROM documents WHERE id > 5 AND body LIKE ''%the%7'' AND id % 2 = 1 LIMIT 200');
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
