@@ -50,6 +50,7 @@ double		cscan_columns_vacuum = 0.1;
 int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
 bool		cscan_debug_small_scans = false;
+int			cscan_debug_rest_after = 10000;
 bool		cscan_preloaded = false;
 
 static char *page_cost_setting;
@@ -315,6 +316,14 @@ define_server_settings(void)
 							 PGC_SUSET,
 							 GUC_NOT_IN_SAMPLE,
 							 NULL, NULL, NULL);
+	DefineCustomIntVariable("cscan.debug_rest_after",
+							"Sets the time without a load after which chunks of a table are not pinned.",
+							NULL,
+							&cscan_debug_rest_after,
+							10000, 0, INT_MAX,
+							PGC_SIGHUP,
+							GUC_NOT_IN_SAMPLE | GUC_UNIT_MS,
+							NULL, NULL, NULL);
 	cscan_trace_file_define_setting();
 	cscan_fault_init();
 }

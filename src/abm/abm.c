@@ -123,6 +123,7 @@ cscan_abm_main(Datum arg)
 	CreateAuxProcessResourceOwner();
 	CurrentResourceOwner = AuxProcessResourceOwner;
 	cscan_loads_init();
+	cscan_rest_init();
 	cscan_loader_init();
 	cscan_locks_init();
 	cscan_share_init();

@@ -65,6 +65,8 @@ extern void cscan_loads_abandon(void);
 extern void cscan_frames_trim(const CScanAction *act);
 extern void cscan_frames_unpin(int slot, bool wanted);
 extern bool cscan_frames_repin(int slot);
+extern bool cscan_frames_are_pinned(int slot);
+extern bool cscan_frames_rest(int slot);
 extern bool cscan_frames_intact(int slot);
 extern bool cscan_frames_waited_for(int slot);
 extern bool cscan_frames_holds(int slot, Buffer buffer);
@@ -106,6 +108,11 @@ extern void cscan_recent_remember(RelFileLocator locator, BlockNumber end);
 extern void cscan_recent_recall(RelFileLocator locator, int table, const CScanSpace *space);
 extern void cscan_recent_look(void);
 
+/* rest.c */
+extern void cscan_rest_init(void);
+extern void cscan_rest_note_load(int table, uint64 now);
+extern void cscan_rest_look(uint64 now);
+
 /* locks.c */
 extern void cscan_locks_init(void);
 extern bool cscan_locks_take(int table, Oid dbid, Oid relid);
@@ -113,6 +120,7 @@ extern bool cscan_locks_are_all_taken(void);
 extern void cscan_locks_release(int table);
 extern bool cscan_locks_relation_waited_for(int table);
 extern bool cscan_locks_database_waited_for(int table);
+extern bool cscan_locks_relation_vacuumed(int table);
 
 /* neighbours.c */
 extern void cscan_neighbours_find_stalled(uint64 now);

@@ -16,6 +16,7 @@
  *		unpin, repin		the blocks may go, or must stay again
  *		trim				let go of the frames of some columns
  *		release				forget all of them
+ *		are_pinned, rest	which of both
  *		intact, waited_for, holds	what is in them, and who waits for one
  *
  * Invariant: a slot has an owner if and only if its frames are pinned.
@@ -193,6 +194,20 @@ cscan_frames_trim(const CScanAction *act)
 		}
 	}
 	CurrentResourceOwner = AuxProcessResourceOwner;
+}
+
+/* Is a slot loaded, and are its frames pinned? */
+bool
+cscan_frames_are_pinned(int slot)
+{
+	return frames[slot].owner != NULL && !frames[slot].loading;
+}
+
+/* Is it loaded, and are they not? */
+bool
+cscan_frames_rest(int slot)
+{
+	return frames[slot].owner == NULL && frames[slot].nbuffers > 0 && !frames[slot].loading;
 }
 
 /* Are an unpinned slot's blocks still there, as far as a few show? */

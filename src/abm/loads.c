@@ -249,6 +249,7 @@ finish_load(int n)
 		read_under[load.slot] = load.policy;
 	table->chunks_loaded++;
 	table->blocks_read += loaded.blocks_read;
+	cscan_rest_note_load(space, now);
 	if (loaded.blocks_read > 0 && cscan_pool_interested_in(&cscan_pool, load.scan, space))
 		cscan_scans[load.scan].copies = loaded.copied ? CSCAN_COPIES : 0;
 	nwake = find_scans_to_wake(load.slot, true, PG_UINT64_MAX);

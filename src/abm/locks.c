@@ -108,6 +108,21 @@ cscan_locks_relation_waited_for(int table)
 	return l->held && LockHasWaiters(&l->relation, AccessShareLock, true);
 }
 
+/* Has any process the table locked as VACUUM does, or more strongly? */
+bool
+cscan_locks_relation_vacuumed(int table)
+{
+	CScanTableLocks *l = &locks[table];
+	VirtualTransactionId *holders;
+	int			n;
+
+	if (!l->held || RecoveryInProgress())
+		return false;
+	holders = GetLockConflicts(&l->relation, ShareUpdateExclusiveLock, &n);
+	pfree(holders);
+	return n > 0;
+}
+
 bool
 cscan_locks_database_waited_for(int table)
 {

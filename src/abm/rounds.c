@@ -166,6 +166,7 @@ go_round(CScanRounds *last, uint64 now)
 	}
 	look_for_hollow();
 	cscan_recent_look();
+	cscan_rest_look(now);
 	cscan_share_look(now);
 	look_after_neighbours();
 	if (now >= last->report + REPORT_STATS_AFTER)
