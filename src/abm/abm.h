@@ -58,6 +58,7 @@ extern bool cscan_loads_follow_wants(void);
 extern bool cscan_loads_shrink(void);
 extern uint64 cscan_loads_lost(void);
 extern void cscan_loads_drop_slot(int slot);
+extern void cscan_loads_leave_slot(int slot);
 extern void cscan_loads_tidy(bool now);
 extern void cscan_loads_abandon(void);
 

@@ -98,10 +98,11 @@ remove_table(int table)
 
 /*
  * Let go of all chunks of a table, then of its lock.  Nothing is loaded of it
- * meanwhile, but loads of other tables go on.
+ * meanwhile, but loads of other tables go on.  "wanted": scans may come back to
+ * these chunks.
  */
 static void
-let_go(int table)
+let_go(int table, bool wanted)
 {
 	const CScanSpace *space = &cscan_pool.spaces[table];
 	uint64		until = cscan_now() + CSCAN_PART_TIME;
@@ -113,7 +114,10 @@ let_go(int table)
 	{
 		if (cscan_pool.slot_of[c] == CSCAN_NONE)
 			continue;
-		cscan_loads_drop_slot(cscan_pool.slot_of[c]);
+		if (wanted)
+			cscan_loads_leave_slot(cscan_pool.slot_of[c]);
+		else
+			cscan_loads_drop_slot(cscan_pool.slot_of[c]);
 		CHECK_FOR_INTERRUPTS();
 		if (cscan_now() < until)
 			continue;
@@ -184,7 +188,7 @@ suspend_table(int table)
 {
 	bool		gone;
 
-	let_go(table);
+	let_go(table, true);
 	cscan_lock();
 	gone = cscan_pool.spaces[table].nscans == 0;
 	set_lock_state(table, gone ? CSCAN_TABLE_RELEASING : CSCAN_TABLE_WANTED);
@@ -203,7 +207,7 @@ yield_table(int table)
 	set_lock_state(table, CSCAN_TABLE_REFUSED);
 	wake_scans(table);
 	cscan_unlock();
-	let_go(table);
+	let_go(table, true);
 }
 
 /*
@@ -317,7 +321,7 @@ look_after_table(int table, uint64 now)
 				suspend_table(table);
 			else if (!wanted)
 			{
-				let_go(table);
+				let_go(table, false);
 				remove_table(table);
 			}
 			break;

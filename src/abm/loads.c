@@ -296,16 +296,31 @@ let_frames_go(int slot, bool for_room)
 	read_under[slot] = CSCAN_NONE;
 }
 
-/* Forget a slot and let go of its frames. */
-void
-cscan_loads_drop_slot(int slot)
+static void
+drop_slot(int slot)
 {
 	cscan_lock();
 	cscan_pool_drop(&cscan_pool, slot);
 	cscan_shared->abm_idle = false;
 	cscan_unlock();
 	give_up_load_of(slot);
+}
+
+/* Forget a slot and let go of its frames. */
+void
+cscan_loads_drop_slot(int slot)
+{
+	drop_slot(slot);
 	let_frames_go(slot, true);
+}
+
+/* Likewise, but a scan may come back to these blocks: they stay as they are. */
+void
+cscan_loads_leave_slot(int slot)
+{
+	drop_slot(slot);
+	cscan_frames_unpin(slot, true);
+	let_frames_go(slot, false);
 }
 
 /* Do what the pool decides until enough is in flight or nothing is left. */

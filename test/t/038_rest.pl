@@ -62,6 +62,19 @@ ok(poll($node, "SELECT count(*) < $chunks / 2 FROM cscan_chunks WHERE relid = 't
 is($other->query('SELECT count(*), sum(i) FROM t'), $right, 'a scan loads them: the right answer');
 $keeper->query('SELECT pg_advisory_unlock(1)');
 is($scan->result, $right, 'the scan: the right answer');
+
+# A cursor that nobody fetches from for a while has no chunks.  What was loaded for it is not the first to go from memory.
+$node->restart;
+$abm = wait_for_abm($node);
+my $cursor = session($node, name => 'cursor');
+$cursor->query('BEGIN; DECLARE c CURSOR FOR SELECT i FROM t');
+is($cursor->query('MOVE 1000 FROM c'), '', 'a cursor');
+ok(poll($node, q(SELECT count(*) > 0 FROM cscan_scans WHERE idle)), 'which nobody fetches from');
+ok(poll($node, 'SELECT count(*) = 0 FROM cscan_chunks'), 'has no chunks');
+is(sql($node, q(SELECT count(*) > 64 FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('t') AND usagecount > 0)), 't',
+	'but they are in memory as any other pages that were used');
+$cursor->query('COMMIT');
+$cursor->quit;
 nothing_left($node, 'after all', 't');
 is(abm_pid($node), $abm, 'the ABM has been the same all the time');
 
