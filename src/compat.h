@@ -194,10 +194,11 @@ cscan_decode_zone(const char *name, pg_tz **zone, int *east)
 	DateTimeErrorExtra extra;
 
 	if (DecodeTimezoneAbbrev(0, lower, &type, east, zone, &extra) != 0)
-		return false;
+		type = RESERV;
 #else
 	type = DecodeTimezoneAbbrev(0, lower, east, zone);
 #endif
+	pfree(lower);
 	switch (type)
 	{
 		case TZ:

@@ -18,6 +18,7 @@ every run and for every variant.  PAPER are those of the evidence: scripts/bench
 """
 from dataclasses import dataclass
 
+from .apart import CASES as APART, Apart
 from .cold import CASES, Cold
 from .data import MANY_LOCKS
 from .loadrate import LoadRate
@@ -180,6 +181,7 @@ EXPERIMENTS = {
     'cold1': Streams('one cold FAST scan alone', FullScans('F'), repeat=2),
     'cold1-nolimit': Streams('one cold FAST scan alone, no limit on the disk', FullScans('F'), limited=False, repeat=2),
     'cold-alone': Cold('a cold table scanned by one query, in four ways, CScan forced'),
+    'apart': Apart('two and four scans of different tables in the page cache, no limit on the disk'),
     'loops10': Loops('a scan of lineitem beside ten endless loops over partsupp'),
     'warm1': Warm('one scan of a table that is all in shared buffers, CScan forced'),
     'range1': Streams('one cold FAST scan alone, of a range of 60 % of an ordered table', Ranges(1, (60,)),
@@ -235,6 +237,7 @@ TARGETS = {
     ('cold1-nolimit', '', 'relevance', 'postgres'): {'seconds': 1.03},
     ('loops10', '', 'relevance', ''): {'share': AtLeast(0.5)},
     ('cold-alone', '', 'relevance', 'postgres'): dict.fromkeys(CASES, 1.03),
+    ('apart', '', 'relevance', 'postgres'): dict.fromkeys(APART, 1.05),
     ('warm1', '', 'relevance', 'postgres'): {'count': 1.03, 'FAST': 1.03, 'project': 1.03},
     ('ranges16-fast', '', 'relevance', 'postgres'): {'stream': 0.2, 'bytes': 0.3},
     ('ranges16-fast', '', 'relevance', 'brin'): {'stream': 0.6, 'bytes': 0.7},

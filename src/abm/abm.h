@@ -66,7 +66,7 @@ extern void cscan_loads_abandon(void);
 extern void cscan_frames_trim(const CScanAction *act);
 extern void cscan_frames_unpin(int slot, bool wanted);
 extern bool cscan_frames_repin(int slot);
-extern bool cscan_frames_are_pinned(int slot);
+extern void cscan_frames_let_rest(int slot);
 extern bool cscan_frames_rest(int slot);
 extern bool cscan_frames_intact(int slot);
 extern bool cscan_frames_waited_for(int slot);
@@ -81,6 +81,7 @@ typedef struct CScanLoaded
 	uint32		blocks_read;	/* of these, those read from storage */
 	bool		copied;			/* most of them were copied from the page
 								 * cache */
+	bool		lost;			/* what the slot had before is gone */
 } CScanLoaded;
 
 extern void cscan_loader_init(void);
@@ -112,6 +113,7 @@ extern void cscan_recent_look(void);
 /* rest.c */
 extern void cscan_rest_init(void);
 extern void cscan_rest_note_load(int table, uint64 now);
+extern bool cscan_rest_has_vacuum(int table);
 extern void cscan_rest_look(uint64 now);
 
 /* locks.c */

@@ -16,7 +16,7 @@
  *		unpin, repin		the blocks may go, or must stay again
  *		trim				let go of the frames of some columns
  *		release				forget all of them
- *		are_pinned, rest	which of both
+ *		let_rest, rest		unpin them without the pool's knowledge
  *		intact, waited_for, holds	what is in them, and who waits for one
  *
  * Invariant: a slot has an owner if and only if its frames are pinned.
@@ -93,6 +93,7 @@ cscan_frames_unpin(int slot, bool wanted)
 	CScanFrames *f = &frames[slot];
 
 	Assert(!f->loading);
+	f->resting = false;
 	if (f->owner == NULL)
 		return;
 	CurrentResourceOwner = f->owner;
@@ -119,6 +120,7 @@ cscan_frames_repin(int slot)
 	CScanFrames *f = &frames[slot];
 	int			i;
 
+	f->resting = false;
 	if (f->owner != NULL || f->nbuffers == 0)
 		return f->owner != NULL;
 	f->owner = ResourceOwnerCreate(AuxProcessResourceOwner, "cscan chunk");
@@ -165,6 +167,7 @@ cscan_frames_release(int slot, bool for_room, bool failed)
 	}
 	else if (f->owner != NULL)
 		cscan_frames_delete_owner(f);
+	f->resting = false;
 	f->nbuffers = 0;
 }
 
@@ -196,18 +199,20 @@ cscan_frames_trim(const CScanAction *act)
 	CurrentResourceOwner = AuxProcessResourceOwner;
 }
 
-/* Is a slot loaded, and are its frames pinned? */
-bool
-cscan_frames_are_pinned(int slot)
+/* Unpin a slot's frames, unless they are being loaded; the pool takes them for pinned. */
+void
+cscan_frames_let_rest(int slot)
 {
-	return frames[slot].owner != NULL && !frames[slot].loading;
+	if (frames[slot].owner == NULL || frames[slot].loading)
+		return;
+	cscan_frames_unpin(slot, true);
+	frames[slot].resting = true;
 }
 
-/* Is it loaded, and are they not? */
 bool
 cscan_frames_rest(int slot)
 {
-	return frames[slot].owner == NULL && frames[slot].nbuffers > 0 && !frames[slot].loading;
+	return frames[slot].resting;
 }
 
 /* Are an unpinned slot's blocks still there, as far as a few show? */

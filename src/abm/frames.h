@@ -26,6 +26,8 @@ typedef struct CScanFrames
 	RelFileLocator locator;
 	bool		permanent;
 	bool		loading;		/* a load is in flight */
+	bool		resting;		/* not pinned, although the pool says so; see
+								 * rest.c */
 	int			nbuffers;		/* used places in the arrays, one for each
 								 * block of the chunk */
 	int			room;			/* size of the arrays */

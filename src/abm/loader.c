@@ -59,6 +59,7 @@ typedef struct CScanLoad
 	int			nruns;
 	uint64		generation;		/* of a row group's entry */
 	bool		failed;			/* a part of it failed */
+	bool		lost;			/* blocks that the slot had before are gone */
 	bool		giving_up;		/* no more of it is read */
 	BufferAccessStrategy strategy;
 	uint32		blocks_read;	/* read from storage so far */
@@ -496,6 +497,9 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 
 	Assert(f->load.nblocks == 0);
 
+	/* Of a slot that rests the pool asks for what is missing only. */
+	f->lost = cscan_frames_rest(act->slot) && !cscan_frames_repin(act->slot);
+
 	/* Blocks that the slot held before it was unpinned are loaded again. */
 	if (f->held->owner == NULL)
 	{
@@ -623,6 +627,7 @@ cscan_loader_finish(int slot, CScanLoaded *loaded)
 	{
 		loaded->blocks_read = f->blocks_read;
 		loaded->copied = f->seen && f->blocks_read > 0;
+		loaded->lost = f->lost;
 	}
 	f->load.nblocks = 0;
 	f->held->loading = false;

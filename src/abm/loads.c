@@ -251,7 +251,10 @@ finish_load(int n)
 	table->blocks_read += loaded.blocks_read;
 	cscan_rest_note_load(space, now);
 	if (loaded.blocks_read > 0 && cscan_pool_interested_in(&cscan_pool, load.scan, space))
+	{
 		cscan_scans[load.scan].copies = loaded.copied ? CSCAN_COPIES : 0;
+		cscan_scans[load.scan].copied_loads = loaded.copied ? cscan_scans[load.scan].copied_loads + 1 : 0;
+	}
 	nwake = find_scans_to_wake(load.slot, true, PG_UINT64_MAX);
 	copies = cscan_shared_may_copy(load.scan, &next);
 	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
@@ -265,6 +268,10 @@ finish_load(int n)
 		note_storage((double) duration * loaded.nblocks / loading / loaded.blocks_read);
 	last_finish = now;
 	loads_since_tidy++;
+	if (loaded.lost)
+		cscan_loads_leave_slot(load.slot);
+	else if (cscan_rest_has_vacuum(space))
+		cscan_frames_let_rest(load.slot);
 	return more;
 }
 

@@ -64,6 +64,13 @@ look_at_tables(void)
 	}
 }
 
+/* Should what is loaded of a table rest at once? */
+bool
+cscan_rest_has_vacuum(int table)
+{
+	return rest[table].vacuumed && !cscan_space_is_columnar(&cscan_pool.spaces[table]);
+}
+
 static bool
 may_rest(int table, uint64 now)
 {
@@ -77,9 +84,10 @@ cscan_rest_look(uint64 now)
 {
 	static int	next = 0;
 	int			nslots = Min(SLOTS_AT_ONCE, cscan_pool.state->limits.max_slots);
+	uint64		until = now + CSCAN_PART_TIME / 8;
 
 	look_at_tables();
-	for (int i = 0; i < nslots; i++)
+	for (int i = 0; i < nslots && cscan_now() < until; i++)
 	{
 		int			space;
 
@@ -89,12 +97,12 @@ cscan_rest_look(uint64 now)
 			continue;
 		if (may_rest(space, now))
 		{
-			if (cscan_frames_are_pinned(next))
-				cscan_frames_unpin(next, true);
-			else if (cscan_frames_rest(next) && !cscan_frames_intact(next))
-				cscan_loads_drop_slot(next);
+			if (!cscan_frames_rest(next))
+				cscan_frames_let_rest(next);
+			else if (!cscan_frames_intact(next))
+				cscan_loads_leave_slot(next);
 		}
 		else if (cscan_frames_rest(next) && !cscan_frames_repin(next))
-			cscan_loads_drop_slot(next);
+			cscan_loads_leave_slot(next);
 	}
 }

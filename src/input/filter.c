@@ -53,6 +53,8 @@ struct CScanFilter
 	ExprState  *rest;			/* the others; NULL: there are none */
 	ExprState  *first_rest;		/* likewise of the first batches */
 	uint32		next;			/* of the selected rows */
+	bool		one_by_one;		/* rows of the batch that are left are asked all
+								 * conditions */
 	bool		rechecked;		/* the batch's rows meet a bitmap's conditions */
 	uint32		removed_before; /* rows of the batch before this one are counted, if
 								 * they were removed */
@@ -191,6 +193,7 @@ next_batch(CScanFilter *filter)
 	CScanInput *input = filter->input;
 
 	filter->next = 0;
+	filter->one_by_one = false;
 	if (input->common->rooms->user != filter)
 	{
 		cscan_input_enter(input);
@@ -211,6 +214,25 @@ next_batch(CScanFilter *filter)
 	return true;
 }
 
+/*
+ * The session's time zone is another one: the answers of the rows that are left of the
+ * batch may be.
+ */
+static void
+ask_again(CScanFilter *filter)
+{
+	CScanInput *input = filter->input;
+	CScanSelection *selection = &input->selection;
+	uint32		row = filter->next > 0 ? selection->rows[filter->next - 1] + 1 : 0;
+
+	filter->one_by_one = true;
+	filter->rechecked = false;
+	filter->next = 0;
+	for (selection->n = 0; row < input->batch->nrows; row++)
+		selection->rows[selection->n++] = (uint16) row;
+	cscan_batch_prepare_rows(input->batch);
+}
+
 static TupleTableSlot *
 next_row(PlanState *ps)
 {
@@ -227,6 +249,8 @@ next_row(PlanState *ps)
 
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(econtext);
+		if (input->session_zone != session_timezone && !filter->one_by_one)
+			ask_again(filter);
 		if (filter->next >= input->selection.n && !next_batch(filter))
 			return ExecClearTuple(ps->ps_ProjInfo ? ps->ps_ResultTupleSlot : node->css.ss.ss_ScanTupleSlot);
 		row = input->selection.rows[filter->next++];
@@ -240,7 +264,7 @@ next_row(PlanState *ps)
 			InstrCountFiltered2(ps, 1);
 			continue;
 		}
-		rest = is_first_batch(filter) ? filter->first_rest : filter->rest;
+		rest = filter->one_by_one ? ps->qual : is_first_batch(filter) ? filter->first_rest : filter->rest;
 		if (rest && !ExecQual(rest, econtext))
 		{
 			InstrCountFiltered1(ps, 1);

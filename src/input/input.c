@@ -220,6 +220,7 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid, exprs), &input->room);
 	input->batch->selection = &input->selection;
 	input->choice_methods = &cscan_cases_methods;
+	input->session_zone = session_timezone;
 	input->program.load = cscan_number_load;
 	input->program.arg = input;
 	input->program.memory = cscan_memory_of(CurrentMemoryContext);
@@ -389,7 +390,8 @@ cscan_input_keep(CScanInput *input, uint32 nrows)
 	ResetExprContext(input->econtext);
 	MemoryContextReset(input->common->batch_context);
 	cscan_batch_keep(input->batch, nrows);
-	cscan_timezones_follow(input);
+	if (cscan_timezones_follow(input))
+		forget_fixed(input);
 	cscan_selection_all(&input->selection, nrows);
 	cscan_program_begin(&input->program, nrows, &input->selection);
 }

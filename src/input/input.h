@@ -193,7 +193,8 @@ struct CScanInput
 	const CScanChoiceMethods *choice_methods;
 	int			choice_depth;	/* of the one that is being compiled */
 	int			nzones;			/* of the program; the first is the session's */
-	pg_tz	   *session_zone;
+	List	   *zone_names;		/* CScanZoneName of each */
+	pg_tz	   *session_zone;	/* of this batch */
 	bool		computes;		/* an expression has been vectorized that does more
 								 * than to name a column */
 	CScanKeyInput *keys;		/* to group by, and then those of DISTINCT */
@@ -259,7 +260,7 @@ extern int	cscan_timezone_of_session(CScanInput *input);
 /* Likewise of a constant name; -1 if it has no vectors. */
 extern int	cscan_timezone_of_name(CScanInput *input, const Expr *name);
 
-/* Is the session's zone another one than it was?  It is that from now on. */
+/* Let the zones be those of now.  Is the session's another one than it was? */
 extern bool cscan_timezones_follow(CScanInput *input);
 
 /* ---------- times.c ---------- */

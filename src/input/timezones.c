@@ -7,8 +7,8 @@
  * as that is what DetermineTimeZoneOffset() goes by.  pg_localtime() has to agree
  * with them at both ends of each; where it does not, nothing is known.
  *
- * A process keeps the zones that it has met.  The session's may be another one when
- * the next batch comes: a cursor's query goes on after SET.
+ * A process keeps the zones that it has met.  The session's, or what a name stands for,
+ * may be another one when the next batch comes: a cursor's query goes on after SET.
  *
  * Interface: input.h.
  *
@@ -38,6 +38,15 @@ typedef struct CScanKnownTimeZone
 } CScanKnownTimeZone;
 
 static List *known_zones = NIL;
+
+/* A constant name, and the zone that it stands for if that is an offset; the session's has none */
+typedef struct CScanZoneName
+{
+	const char *name;
+	CScanTimeZone zone;
+	int64		start;			/* of its only period */
+	int64		offset;
+} CScanZoneName;
 
 static pg_time_t
 unix_time(int64 days)
@@ -79,6 +88,13 @@ find_periods(CScanTimeZone *zone, pg_tz *tz)
 		int			isdst;
 
 		found = pg_next_dst_boundary(&start, &offset, &isdst, &end, &next_offset, &isdst, tz);
+		if (found == 0)
+		{
+			/* At the last one that it has in a table, it may know of none. */
+			pg_time_t	later = start + 1;
+
+			found = pg_next_dst_boundary(&later, &offset, &isdst, &end, &next_offset, &isdst, tz);
+		}
 		if (found < 0)
 			return;
 		if (shows(tz, start, offset) && (found == 0 || shows(tz, end - 1, offset)))
@@ -128,34 +144,42 @@ zone_of(pg_tz *tz)
 	return &known->zone;
 }
 
-/* A zone whose clocks never change, this many seconds to the east. */
-static const CScanTimeZone *
-fixed_zone(int east)
+/*
+ * What a constant name stands for now.  An abbreviation may come to stand for something
+ * else, by a setting, and from 18 on with the session's zone.
+ */
+static void
+look_up(CScanZoneName *name, const CScanTimeZone **zone)
 {
-	CScanTimeZone  *zone = palloc0(sizeof(CScanTimeZone));
-	int64	   *period = palloc(2 * sizeof(int64));
+	static const CScanTimeZone unknown = {0};
+	pg_tz	   *tz;
+	int			east;
 
-	period[0] = CSCAN_FIRST_DATE * USECS_PER_DAY;
-	period[1] = east * USECS_PER_SEC;
-	zone->n = 1;
-	zone->starts = &period[0];
-	zone->offsets = &period[1];
-	return zone;
+	if (!cscan_decode_zone(name->name, &tz, &east))
+		*zone = &unknown;
+	else if (tz)
+		*zone = zone_of(tz);
+	else
+	{
+		name->offset = east * USECS_PER_SEC;
+		*zone = &name->zone;
+	}
 }
 
 static int
-add_zone(CScanInput *input, const CScanTimeZone *zone)
+add_zone(CScanInput *input, const char *name)
 {
 	CScanProgram *program = &input->program;
+	CScanZoneName *entry = palloc0(sizeof(CScanZoneName));
 
-	for (int i = 1; i < input->nzones; i++)
-	{
-		if (program->zones[i] == zone)
-			return i;
-	}
 	program->zones = program->zones ? repalloc(program->zones, (input->nzones + 1) * sizeof(CScanTimeZone *)) :
 		palloc(sizeof(CScanTimeZone *));
-	program->zones[input->nzones] = zone;
+	input->zone_names = lappend(input->zone_names, entry);
+	entry->name = name;
+	entry->start = CSCAN_FIRST_DATE * USECS_PER_DAY;
+	entry->zone.n = 1;
+	entry->zone.starts = &entry->start;
+	entry->zone.offsets = &entry->offset;
 	return input->nzones++;
 }
 
@@ -163,29 +187,44 @@ int
 cscan_timezone_of_session(CScanInput *input)
 {
 	if (input->nzones == 0)
-		add_zone(input, zone_of(input->session_zone = session_timezone));
+	{
+		add_zone(input, NULL);
+		input->program.zones[0] = zone_of(input->session_zone);
+	}
 	return 0;
 }
 
 int
 cscan_timezone_of_name(CScanInput *input, const Expr *expr)
 {
-	const Const *name = (const Const *) expr;
+	const Const *constant = (const Const *) expr;
+	char	   *name;
 	pg_tz	   *tz;
 	int			east;
 
-	if (!IsA(expr, Const) || name->constisnull ||
-		!cscan_decode_zone(TextDatumGetCString(name->constvalue), &tz, &east))
+	if (!IsA(expr, Const) || constant->constisnull)
+		return -1;
+	name = TextDatumGetCString(constant->constvalue);
+	if (!cscan_decode_zone(name, &tz, &east))
 		return -1;
 	cscan_timezone_of_session(input);
-	return add_zone(input, tz ? zone_of(tz) : fixed_zone(east));
+	for (int i = 1; i < input->nzones; i++)
+	{
+		if (strcmp(((CScanZoneName *) list_nth(input->zone_names, i))->name, name) == 0)
+			return i;
+	}
+	return add_zone(input, name);
 }
 
 bool
 cscan_timezones_follow(CScanInput *input)
 {
-	if (input->nzones == 0 || input->session_zone == session_timezone)
-		return false;
-	input->program.zones[0] = zone_of(input->session_zone = session_timezone);
-	return true;
+	bool		changed = input->session_zone != session_timezone;
+
+	input->session_zone = session_timezone;
+	if (changed && input->nzones > 0)
+		input->program.zones[0] = zone_of(session_timezone);
+	for (int i = 1; i < input->nzones; i++)
+		look_up(list_nth(input->zone_names, i), &input->program.zones[i]);
+	return changed;
 }

@@ -289,6 +289,7 @@ introduce(int scan, Oid relid, bool columns, bool joinable)
 	s->last_progress = 0;
 	s->loads = 0;
 	s->copies = 0;
+	s->copied_loads = 0;
 	pg_atomic_write_u32(&s->progress, 0);
 	cscan_sharing_begin(s->dbid, s->relid, s->columns);
 }

@@ -65,7 +65,8 @@ cscan_shared_may_copy(int scan, uint32 *chunk)
 	const CScanScan *s = &cscan_pool.scans[scan];
 
 	return cscan_scans[scan].copies > 0 && s->used &&
-		(s->nhelpers > 0 ? !cscan_io_has_workers() : cscan_pool_running(&cscan_pool) > 1) &&
+		(s->nhelpers > 0 ? !cscan_io_has_workers() :
+		 cscan_pool_running(&cscan_pool) > 1 && cscan_scans[scan].copied_loads >= CSCAN_COPIED_LOADS) &&
 		!cscan_pool_has_refused(&cscan_pool, scan) &&
 		cscan_pool_peek(&cscan_pool, scan, chunk) &&
 		cscan_pool_absent_for(&cscan_pool, scan, *chunk) &&

@@ -114,6 +114,7 @@ typedef struct CScanSharedScan
 	uint32		copies;			/* chunks that its processes may copy
 								 * themselves, since the ABM's last load for
 								 * it was from the page cache */
+	uint32		copied_loads;	/* loads for it in a row that were */
 
 	/*
 	 * Written only by the scan's processes, without a lock: pages taken so
@@ -126,6 +127,12 @@ typedef struct CScanSharedScan
 
 /* Chunks that a scan's processes may copy after such a load. */
 #define CSCAN_COPIES	32
+
+/*
+ * Such loads in a row after which a scan without helpers may copy.  Of a table that
+ * is partly in the page cache it would read the rest for itself, and share nothing.
+ */
+#define CSCAN_COPIED_LOADS	3
 
 typedef struct CScanSharedTable
 {
