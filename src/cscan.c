@@ -50,6 +50,7 @@ double		cscan_columns_vacuum = 0.1;
 int			cscan_time_slice = 10;
 int			cscan_debug_take_ahead = 1;
 bool		cscan_debug_small_scans = false;
+bool		cscan_debug_copies = true;
 int			cscan_debug_rest_after = 10000;
 bool		cscan_preloaded = false;
 
@@ -313,6 +314,14 @@ define_server_settings(void)
 							 NULL,
 							 &cscan_debug_small_scans,
 							 false,
+							 PGC_SUSET,
+							 GUC_NOT_IN_SAMPLE,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("cscan.debug_copies",
+							 "Lets scans copy from the page cache what no other scan wants.",
+							 NULL,
+							 &cscan_debug_copies,
+							 true,
 							 PGC_SUSET,
 							 GUC_NOT_IN_SAMPLE,
 							 NULL, NULL, NULL);

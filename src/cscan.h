@@ -47,6 +47,7 @@ extern double cscan_columns_vacuum; /* share of blocks; 1: never */
 extern int	cscan_time_slice;	/* ms; 0: as it is */
 extern int	cscan_debug_take_ahead; /* chunks */
 extern bool cscan_debug_small_scans;
+extern bool cscan_debug_copies;
 extern int	cscan_debug_rest_after; /* ms */
 
 /* Loaded by shared_preload_libraries: shared state and the ABM exist. */

@@ -20,6 +20,7 @@
 
 #include "access/xact.h"
 
+#include "cscan.h"
 #include "fault.h"
 #include "shared/registry_internal.h"
 
@@ -370,6 +371,23 @@ typedef struct CScanWait
 	bool		warm;			/* the chunk was in memory anyway */
 } CScanWait;
 
+/* Are all scans that run this process's own?  Then the ABM reads for it alone.  Call with the lock held. */
+static bool
+is_alone(void)
+{
+	int			others = cscan_pool_running(&cscan_pool);
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &cscan_registrations)
+	{
+		const CScanRegistration *reg = dlist_container(CScanRegistration, node, iter.cur);
+
+		others -= reg->helper == CSCAN_NONE && !cscan_registration_is_over(reg) &&
+			cscan_pool_active(&cscan_pool, reg->ticket.scan);
+	}
+	return others <= 0;
+}
+
 /*
  * The scan would have to wait.  If its next chunk is in the page cache, as far as
  * the last load for this scan shows, and the ABM is not the one to copy it, this
@@ -381,7 +399,8 @@ take_copy(CScanRegistration *reg, CScanWait *wait, uint32 *chunk)
 {
 	int			scan = reg->ticket.scan;
 
-	if (!cscan_shared_may_copy(scan, chunk) ||
+	if (!cscan_debug_copies || !cscan_shared_may_copy(scan, chunk) ||
+		(cscan_pool.scans[scan].nhelpers == 0 && is_alone()) ||
 		!cscan_pool_take(&cscan_pool, scan, reg->helper, wait->now, chunk))
 		return false;
 	cscan_scans[scan].copies--;

@@ -12,6 +12,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.columns_naptime', 'integer', 'sighup', '15', 's', '0', '86400', NULL),
     ('cscan.columns_share', 'real', 'sighup', '0.2', NULL, '0.01', '1', NULL),
     ('cscan.columns_vacuum', 'real', 'sighup', '0.1', NULL, '0', '1', NULL),
+    ('cscan.debug_copies', 'bool', 'superuser', 'on', NULL, NULL, NULL, NULL),
     ('cscan.debug_fault', 'string', 'superuser', '', NULL, NULL, NULL, NULL),
     ('cscan.debug_rest_after', 'integer', 'sighup', '10000', 'ms', '0', '2147483647', NULL),
     ('cscan.debug_small_scans', 'bool', 'superuser', 'off', NULL, NULL, NULL, NULL),
