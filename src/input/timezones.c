@@ -145,8 +145,8 @@ zone_of(pg_tz *tz)
 }
 
 /*
- * What a constant name stands for now.  An abbreviation may come to stand for something
- * else, by a setting, and from 18 on with the session's zone.
+ * What a constant name stands for at this moment.  An abbreviation may come to stand
+ * for something else, by a setting, and from 18 on with the session's zone.
  */
 static void
 look_up(CScanZoneName *name, const CScanTimeZone **zone)
