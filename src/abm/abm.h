@@ -112,6 +112,7 @@ extern void cscan_recent_look(void);
 
 /* rest.c */
 extern void cscan_rest_init(void);
+extern void cscan_rest_begin(int table, uint64 now);
 extern void cscan_rest_note_load(int table, uint64 now);
 extern bool cscan_rest_has_vacuum(int table);
 extern void cscan_rest_look(uint64 now);

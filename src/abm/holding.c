@@ -168,7 +168,7 @@ acquire_table(int table)
 	cscan_unlock();
 	if (wanted)
 	{
-		cscan_rest_note_load(table, cscan_now());
+		cscan_rest_begin(table, cscan_now());
 		if (locked && space.last_load == 0 && space.extent > 0 && !cscan_space_is_columnar(&space))
 			cscan_recent_recall(cscan_tables[table].locator, table, &space);
 		return;

@@ -11,8 +11,8 @@
  *		another process has it locked as VACUUM does
  *
  * The pool knows nothing of that: for it these chunks are held, and count against
- * the budget.  If a resting chunk has lost a frame, it is dropped, and loaded again
- * if a scan wants it.  Then the table's chunks rest no more for a while.
+ * the budget.  If a resting chunk has lost a frame, it is forgotten (rounds.c), and
+ * loaded again if a scan wants it.  Then the table's chunks rest no more for a while.
  *
  * Indexes of columns are left out: nobody prunes their pages.
  *
@@ -30,7 +30,8 @@
 typedef struct CScanRest
 {
 	uint64		loaded;			/* when something was loaded of the table (us) */
-	bool		vacuumed;		/* it is locked, or was when it was looked at */
+	bool		vacuumed;		/* it was locked when it was looked at; never of
+								 * an index of columns */
 } CScanRest;
 
 static CScanRest *rest;			/* by table */
@@ -41,7 +42,14 @@ cscan_rest_init(void)
 	rest = MemoryContextAllocZero(TopMemoryContext, sizeof(CScanRest) * cscan_max_tables);
 }
 
-/* Something has been loaded of a table, or will be. */
+/* A table's number may have been another one's. */
+void
+cscan_rest_begin(int table, uint64 now)
+{
+	rest[table] = (CScanRest) {.loaded = now};
+}
+
+/* Something has been loaded of a table. */
 void
 cscan_rest_note_load(int table, uint64 now)
 {
@@ -59,7 +67,8 @@ look_at_tables(void)
 		next = (next + 1) % cscan_max_tables;
 		if (!cscan_pool.spaces[next].used)
 			continue;
-		rest[next].vacuumed = cscan_locks_relation_vacuumed(next);
+		rest[next].vacuumed = !cscan_space_is_columnar(&cscan_pool.spaces[next]) &&
+			cscan_locks_relation_vacuumed(next);
 		left--;
 	}
 }
@@ -68,14 +77,15 @@ look_at_tables(void)
 bool
 cscan_rest_has_vacuum(int table)
 {
-	return rest[table].vacuumed && !cscan_space_is_columnar(&cscan_pool.spaces[table]);
+	return rest[table].vacuumed;
 }
 
 static bool
 may_rest(int table, uint64 now)
 {
-	return !cscan_space_is_columnar(&cscan_pool.spaces[table]) &&
-		(rest[table].vacuumed || now > rest[table].loaded + 1000 * (uint64) cscan_debug_rest_after);
+	return rest[table].vacuumed ||
+		(!cscan_space_is_columnar(&cscan_pool.spaces[table]) &&
+		 now > rest[table].loaded + 1000 * (uint64) cscan_debug_rest_after);
 }
 
 /* Let some of the chunks rest, or pin them again. */
@@ -96,12 +106,7 @@ cscan_rest_look(uint64 now)
 		if (space == CSCAN_NONE || !cscan_pool.slots[next].held)
 			continue;
 		if (may_rest(space, now))
-		{
-			if (!cscan_frames_rest(next))
-				cscan_frames_let_rest(next);
-			else if (!cscan_frames_intact(next))
-				cscan_loads_leave_slot(next);
-		}
+			cscan_frames_let_rest(next);
 		else if (cscan_frames_rest(next) && !cscan_frames_repin(next))
 			cscan_loads_leave_slot(next);
 	}

@@ -138,8 +138,12 @@ look_for_hollow(void)
 	for (int i = 0; i < nslots; i++)
 	{
 		next = (next + 1) % cscan_pool.state->limits.max_slots;
-		if (cscan_pool.slots[next].space != CSCAN_NONE && !cscan_pool.slots[next].held &&
-			!cscan_frames_intact(next))
+		if (cscan_pool.slots[next].space == CSCAN_NONE ||
+			(cscan_pool.slots[next].held && !cscan_frames_rest(next)) || cscan_frames_intact(next))
+			continue;
+		if (cscan_pool.slots[next].held)
+			cscan_loads_leave_slot(next);
+		else
 			cscan_loads_drop_slot(next);
 	}
 }

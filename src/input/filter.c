@@ -14,8 +14,8 @@
  * If a bitmap's pages are lossy, its index conditions come first, in the same way.
  *
  * Whoever stops early, as with LIMIT, has asked later rows of a batch in vain.  That
- * costs little, but for strings that are compressed or not in their rows.  So the
- * first batches of such a scan are not asked about strings.
+ * costs little, but for strings that are compressed or not in their rows.  So rows of
+ * the first batches are asked one by one, if there is a condition on strings.
  *
  * Invariant: whoever stops early does not see what comes of later rows.  So a
  * condition is asked of a whole batch only if it cannot raise an error for any row.
@@ -37,7 +37,7 @@
 /* How many scans of a process have room of their own; the others of a query do without vectors. */
 #define MAX_OWN_ROOMS	64
 
-/* So many batches of a pass are not asked about strings, if it may stop early. */
+/* Rows of so many batches of a pass are asked one by one, if it may stop early. */
 #define FIRST_BATCHES	8
 
 struct CScanFilter
@@ -46,15 +46,14 @@ struct CScanFilter
 	CScanInputCommon common;
 	int			nclauses;		/* of the input's, from the first on, that are
 								 * asked of batches */
-	int			nfirst;			/* likewise of a pass's first batches */
-	uint32		nbatches;		/* of the pass so far */
 	bool		computes;		/* one compares with a value that has to be
 								 * computed */
+	bool		asks_strings;	/* one is about strings */
 	ExprState  *rest;			/* the others; NULL: there are none */
-	ExprState  *first_rest;		/* likewise of the first batches */
+	uint32		nbatches;		/* of the pass so far */
 	uint32		next;			/* of the selected rows */
-	bool		one_by_one;		/* rows of the batch that are left are asked all
-								 * conditions */
+	bool		one_by_one;		/* the batch has been asked none: each row is
+								 * asked all */
 	bool		rechecked;		/* the batch's rows meet a bitmap's conditions */
 	uint32		removed_before; /* rows of the batch before this one are counted, if
 								 * they were removed */
@@ -67,7 +66,7 @@ static int	own_rooms = 0;
  * ------------------------------------------------------------------ */
 
 static bool
-asks_about_strings(const CScanClause *clause)
+asks_strings(const CScanClause *clause)
 {
 	ListCell   *lc;
 
@@ -89,10 +88,12 @@ create(CScanState *node, CScanRooms *rooms)
 	filter->input = cscan_input_create(node, &filter->common, NIL, NIL, NIL, NIL);
 	while (filter->nclauses < filter->input->nclauses &&
 		   cscan_condition_asks_ahead(filter->input, filter->input->clauses[filter->nclauses]))
-		filter->computes |= filter->input->clauses[filter->nclauses++]->computes_value;
-	while (filter->nfirst < filter->nclauses &&
-		   !(node->first_rows && asks_about_strings(filter->input->clauses[filter->nfirst])))
-		filter->nfirst++;
+	{
+		const CScanClause *clause = filter->input->clauses[filter->nclauses++];
+
+		filter->computes |= clause->computes_value;
+		filter->asks_strings |= asks_strings(clause);
+	}
 	return filter->nclauses > 0 || filter->input->nindex_clauses > 0 ? filter : NULL;
 }
 
@@ -127,14 +128,14 @@ create_with_room(CScanState *node)
 	return filter;
 }
 
-/* The conditions behind the first n. */
+/* The conditions that are not asked of batches. */
 static ExprState *
-make_rest(const CScanFilter *filter, int n)
+make_rest(const CScanFilter *filter)
 {
 	CScanInput *input = filter->input;
 	List	   *rest = NIL;
 
-	for (int i = n; i < input->nclauses; i++)
+	for (int i = filter->nclauses; i < input->nclauses; i++)
 	{
 		if (input->clauses[i]->is_whole)
 			return input->ps->qual;
@@ -160,18 +161,11 @@ count_removed(CScanFilter *filter, uint32 row)
 	filter->removed_before = row;
 }
 
-static bool
-is_first_batch(const CScanFilter *filter)
-{
-	return filter->nbatches <= FIRST_BATCHES;
-}
-
 /* Ask the conditions of all rows of the batch. */
 static void
 ask_conditions(CScanFilter *filter)
 {
 	CScanInput *input = filter->input;
-	int			nclauses = is_first_batch(filter) ? filter->nfirst : filter->nclauses;
 	uint32		n;
 
 	/* No value is computed for a row that a bitmap does not mean. */
@@ -179,7 +173,7 @@ ask_conditions(CScanFilter *filter)
 	if (filter->rechecked)
 		cscan_input_recheck(input);
 	n = input->selection.n;
-	for (int i = 0; i < nclauses && input->selection.n > 0; i++)
+	for (int i = 0; i < filter->nclauses && input->selection.n > 0 && !filter->one_by_one; i++)
 		cscan_input_meet(input, input->clauses[i]);
 	if (filter->rechecked)
 		InstrCountFiltered1(input->ps, n - input->selection.n);
@@ -193,7 +187,6 @@ next_batch(CScanFilter *filter)
 	CScanInput *input = filter->input;
 
 	filter->next = 0;
-	filter->one_by_one = false;
 	if (input->common->rooms->user != filter)
 	{
 		cscan_input_enter(input);
@@ -207,6 +200,7 @@ next_batch(CScanFilter *filter)
 		input->batch->nrows = filter->removed_before = 0;
 		if (!cscan_input_next_unfiltered(input))
 			return false;
+		filter->one_by_one = filter->asks_strings && input->scan->first_rows && filter->nbatches < FIRST_BATCHES;
 		filter->nbatches++;
 		ask_conditions(filter);
 	} while (input->selection.n == 0);
@@ -249,7 +243,7 @@ next_row(PlanState *ps)
 
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(econtext);
-		if (input->session_zone != session_timezone && !filter->one_by_one)
+		if (input->session_zone != session_timezone && (filter->rechecked || !filter->one_by_one))
 			ask_again(filter);
 		if (filter->next >= input->selection.n && !next_batch(filter))
 			return ExecClearTuple(ps->ps_ProjInfo ? ps->ps_ResultTupleSlot : node->css.ss.ss_ScanTupleSlot);
@@ -264,7 +258,7 @@ next_row(PlanState *ps)
 			InstrCountFiltered2(ps, 1);
 			continue;
 		}
-		rest = filter->one_by_one ? ps->qual : is_first_batch(filter) ? filter->first_rest : filter->rest;
+		rest = filter->one_by_one ? ps->qual : filter->rest;
 		if (rest && !ExecQual(rest, econtext))
 		{
 			InstrCountFiltered1(ps, 1);
@@ -290,9 +284,7 @@ first_row(PlanState *ps)
 	{
 		node->filter->common.batch_context = AllocSetContextCreate(CurrentMemoryContext, "CScan batch",
 																   ALLOCSET_SMALL_SIZES);
-		node->filter->rest = make_rest(node->filter, node->filter->nclauses);
-		node->filter->first_rest = node->filter->nfirst == node->filter->nclauses ? node->filter->rest :
-			make_rest(node->filter, node->filter->nfirst);
+		node->filter->rest = make_rest(node->filter);
 		ps->ExecProcNode = next_row;
 	}
 	else
@@ -327,6 +319,7 @@ rescan(CScanState *node)
 	cscan_input_begin(filter->input);
 	filter->input->selection.n = filter->input->batch->nrows = filter->next = filter->removed_before = 0;
 	filter->nbatches = 0;
+	filter->one_by_one = false;
 }
 
 /* ------------------------------------------------------------------

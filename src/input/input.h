@@ -192,8 +192,8 @@ struct CScanInput
 	List	   *choices;		/* CScanChoice; the program's column -1 is the first */
 	const CScanChoiceMethods *choice_methods;
 	int			choice_depth;	/* of the one that is being compiled */
-	int			nzones;			/* of the program; the first is the session's */
-	List	   *zone_names;		/* CScanZoneName of each */
+	List	   *zone_names;		/* CScanZoneName of each of the program's zones; the
+								 * first is the session's */
 	pg_tz	   *session_zone;	/* of this batch */
 	bool		computes;		/* an expression has been vectorized that does more
 								 * than to name a column */

@@ -39,13 +39,15 @@ typedef struct CScanKnownTimeZone
 
 static List *known_zones = NIL;
 
+/* Where all zones begin, unless nothing is known of that time */
+static const int64 first_time = CSCAN_FIRST_DATE * USECS_PER_DAY;
+
 /* A constant name, and the zone that it stands for if that is an offset; the session's has none */
 typedef struct CScanZoneName
 {
 	const char *name;
 	CScanTimeZone zone;
-	int64		start;			/* of its only period */
-	int64		offset;
+	int64		offset;			/* of its only period */
 } CScanZoneName;
 
 static pg_time_t
@@ -172,21 +174,20 @@ add_zone(CScanInput *input, const char *name)
 	CScanProgram *program = &input->program;
 	CScanZoneName *entry = palloc0(sizeof(CScanZoneName));
 
-	program->zones = program->zones ? repalloc(program->zones, (input->nzones + 1) * sizeof(CScanTimeZone *)) :
-		palloc(sizeof(CScanTimeZone *));
 	input->zone_names = lappend(input->zone_names, entry);
+	program->zones = program->zones ? repalloc(program->zones, list_length(input->zone_names) * sizeof(CScanTimeZone *)) :
+		palloc(sizeof(CScanTimeZone *));
 	entry->name = name;
-	entry->start = CSCAN_FIRST_DATE * USECS_PER_DAY;
 	entry->zone.n = 1;
-	entry->zone.starts = &entry->start;
+	entry->zone.starts = &first_time;
 	entry->zone.offsets = &entry->offset;
-	return input->nzones++;
+	return list_length(input->zone_names) - 1;
 }
 
 int
 cscan_timezone_of_session(CScanInput *input)
 {
-	if (input->nzones == 0)
+	if (input->zone_names == NIL)
 	{
 		add_zone(input, NULL);
 		input->program.zones[0] = zone_of(input->session_zone);
@@ -208,7 +209,7 @@ cscan_timezone_of_name(CScanInput *input, const Expr *expr)
 	if (!cscan_decode_zone(name, &tz, &east))
 		return -1;
 	cscan_timezone_of_session(input);
-	for (int i = 1; i < input->nzones; i++)
+	for (int i = 1; i < list_length(input->zone_names); i++)
 	{
 		if (strcmp(((CScanZoneName *) list_nth(input->zone_names, i))->name, name) == 0)
 			return i;
@@ -222,9 +223,9 @@ cscan_timezones_follow(CScanInput *input)
 	bool		changed = input->session_zone != session_timezone;
 
 	input->session_zone = session_timezone;
-	if (changed && input->nzones > 0)
+	if (changed && input->zone_names != NIL)
 		input->program.zones[0] = zone_of(session_timezone);
-	for (int i = 1; i < input->nzones; i++)
+	for (int i = 1; i < list_length(input->zone_names); i++)
 		look_up(list_nth(input->zone_names, i), &input->program.zones[i]);
 	return changed;
 }

@@ -153,10 +153,11 @@ is_tight(const CScanPool *pool, int scan)
 }
 
 /*
- * The highest queryRelevance.  Multiplied by the rate, queryRelevance is - needed * rate for a scan that still has a chunk to read.
- * For a waiting scan it is higher by now - since.  The queues have the highest
- * of each.  In a tight pool scans that read come last as long as one has
- * nothing: its last resort would undo what is loaded for them, again and again.
+ * The highest queryRelevance.  Multiplied by the rate, that is - needed * rate for
+ * a scan that still has a chunk to read.  For a waiting scan it is higher by now -
+ * since.  The queues have the highest of each.  In a tight pool scans that read
+ * come last as long as one has nothing: its last resort would undo what is loaded
+ * for them, again and again.
  */
 static int
 choose_most_relevant(CScanPool *pool, CScanPolicyId self, int empty, uint64_t now)
