@@ -56,7 +56,7 @@ typedef enum CScanAggregateKind
 	CSCAN_AGGREGATE_SUM,
 	CSCAN_AGGREGATE_EXTREME,
 	CSCAN_AGGREGATE_FLOAT_SUM,
-	CSCAN_AGGREGATE_FLOAT_AVERAGE,
+	CSCAN_AGGREGATE_FLOAT_AVERAGE,	/* and deviations from it */
 	CSCAN_AGGREGATE_FLOAT_EXTREME,
 	CSCAN_AGGREGATE_DISTINCT,	/* count(DISTINCT ...) */
 	CSCAN_AGGREGATE_TRANSITION
@@ -100,6 +100,8 @@ typedef struct CScanAggregate
 	CScanAggregateKind kind;
 	bool		maximum;		/* of _EXTREME and _FLOAT_EXTREME */
 	bool		average;		/* of _SUM */
+	PGFunction	deviation;		/* of _FLOAT_AVERAGE: what becomes of the state, if
+								 * it is no average */
 	bool		partial;		/* its state goes up, not its result */
 	Oid			type;			/* of its argument, if it has one */
 	int16		typlen;

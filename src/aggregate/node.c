@@ -301,6 +301,9 @@ key_value(CScanAggregateState *node, int k, int64 key, Form_pg_attribute attribu
 	struct varlena *varlena;
 	Datum		value;
 
+	if (node->common.key_kinds[k] == CSCAN_KEY_FLOAT)
+		return attribute->attlen == sizeof(float4) ? Float4GetDatum((float4) cscan_float_of_bits(key)) :
+			Float8GetDatum(cscan_float_of_bits(key));
 	if (node->common.key_kinds[k] == CSCAN_KEY_DATUM)
 	{
 		cscan_values_from_integers(attribute->attlen, CSCAN_STORAGE_BYVAL, 0, &key, 1, NULL, &value);

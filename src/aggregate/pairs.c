@@ -185,7 +185,7 @@ write_missing(CScanAggregateState *node, CScanPairs *pairs, const CScanVector *v
 		bool		isnull;
 
 		CHECK_FOR_INTERRUPTS();
-		if (kind != CSCAN_KEY_DATUM)
+		if (!cscan_key_is_integer(kind))
 		{
 			MemoryContext old = MemoryContextSwitchTo(node->input->econtext->ecxt_per_tuple_memory);
 
@@ -290,7 +290,7 @@ read_pairs(CScanAggregateState *node, CScanPairs *pairs, LogicalTape *tape, bool
 		batch->lengths[i] = head->length;
 		batch->bytes.len += head->length;
 		pairs->group_of[i] = head->group;
-		if (kind == CSCAN_KEY_DATUM)
+		if (cscan_key_is_integer(kind))
 			memcpy(&batch->values[i], bytes, sizeof(int64));
 		else
 			batch->values[i] = cscan_key_number(&pairs->numbering, bytes, head->length, may_add);

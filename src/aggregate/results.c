@@ -100,6 +100,30 @@ find_kind(CScanAggregate *aggregate)
 		case F_AVG_FLOAT8:
 			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
 			break;
+		case F_VARIANCE_FLOAT4:
+		case F_VARIANCE_FLOAT8:
+		case F_VAR_SAMP_FLOAT4:
+		case F_VAR_SAMP_FLOAT8:
+			aggregate->deviation = float8_var_samp;
+			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
+			break;
+		case F_VAR_POP_FLOAT4:
+		case F_VAR_POP_FLOAT8:
+			aggregate->deviation = float8_var_pop;
+			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
+			break;
+		case F_STDDEV_FLOAT4:
+		case F_STDDEV_FLOAT8:
+		case F_STDDEV_SAMP_FLOAT4:
+		case F_STDDEV_SAMP_FLOAT8:
+			aggregate->deviation = float8_stddev_samp;
+			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
+			break;
+		case F_STDDEV_POP_FLOAT4:
+		case F_STDDEV_POP_FLOAT8:
+			aggregate->deviation = float8_stddev_pop;
+			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
+			break;
 		case F_MAX_FLOAT4:
 		case F_MAX_FLOAT8:
 			aggregate->maximum = true;
@@ -745,13 +769,32 @@ float_datum(const CScanAggregate *aggregate, double value)
 	return aggregate->type == FLOAT4OID ? Float4GetDatum((float4) value) : Float8GetDatum(value);
 }
 
+/* The state as PostgreSQL has it */
 static Datum
-float_average_result(const CScanAggregate *aggregate, const CScanFloatAverage *state, bool *isnull)
+float_average_state(const CScanFloatAverage *state)
 {
 	Datum		fields[3] = {Float8GetDatum(state->n), Float8GetDatum(state->sum), Float8GetDatum(state->squares)};
 
+	return PointerGetDatum(construct_array(fields, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+static Datum
+float_average_result(const CScanAggregate *aggregate, const CScanFloatAverage *state, bool *isnull)
+{
 	if (aggregate->partial)
-		return PointerGetDatum(construct_array(fields, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+		return float_average_state(state);
+	if (aggregate->deviation)
+	{
+		LOCAL_FCINFO(fcinfo, 1);
+		Datum		result;
+
+		InitFunctionCallInfoData(*fcinfo, NULL, 1, InvalidOid, NULL, NULL);
+		fcinfo->args[0].value = float_average_state(state);
+		fcinfo->args[0].isnull = false;
+		result = aggregate->deviation(fcinfo);
+		*isnull = fcinfo->isnull;
+		return result;
+	}
 	*isnull = state->n == 0;
 	return *isnull ? (Datum) 0 : Float8GetDatum(state->sum / state->n);
 }

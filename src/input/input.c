@@ -171,6 +171,10 @@ cscan_key_kind(Node *key, CScanKeyKind *kind)
 		case NUMERICOID:
 			*kind = CSCAN_KEY_NUMERIC;
 			return true;
+		case FLOAT4OID:
+		case FLOAT8OID:
+			*kind = CSCAN_KEY_FLOAT;
+			return true;
 		default:
 			*kind = CSCAN_KEY_DATUM;
 			return OidIsValid(cscan_number_type(type));
@@ -183,9 +187,11 @@ make_key(CScanInput *input, CScanKeyInput *key, Expr *expr)
 	key->kind = input->common->key_kinds[key - input->keys];
 	cscan_row_expr_init(&key->row, input, expr);
 	key->column = IsA(expr, Var) ? cscan_batch_column(input->batch, ((Var *) expr)->varattno - 1) : -1;
-	key->vectorized = (key->kind == CSCAN_KEY_DATUM || key->kind == CSCAN_KEY_NUMERIC) &&
+	key->vectorized = (cscan_key_is_integer(key->kind) || key->kind == CSCAN_KEY_NUMERIC) &&
 		!contain_volatile_functions((Node *) expr) && cscan_number_compile(input, expr, &key->number) &&
 		key->number.mixed == NULL;
+	if (key->vectorized && key->kind == CSCAN_KEY_FLOAT)
+		cscan_number_order(input, &key->number);
 	key->integers = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(int64));
 	key->isnull = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(bool));
 }
@@ -468,6 +474,21 @@ number_codes(CScanInput *input, CScanKeyInput *key, const CScanSelection *select
 	return true;
 }
 
+/* A float as the bits of a double */
+static int64
+bits_of(Datum value, int16 typlen)
+{
+	return cscan_bits_of_float(typlen == sizeof(float4) ? DatumGetFloat4(value) : DatumGetFloat8(value));
+}
+
+/* The integer by which a value of a key that is one is compared */
+static int64
+integer_of(CScanKeyKind kind, Datum value, int16 typlen)
+{
+	return kind == CSCAN_KEY_FLOAT ? cscan_float_order(cscan_float_of_bits(bits_of(value, typlen))) :
+		cscan_values_integer_of_datum(value, typlen);
+}
+
 /* Numberings that share a limit */
 typedef struct CScanNumberings
 {
@@ -495,7 +516,7 @@ static void
 convert_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *selection, CScanNumbering *numbering,
 			const CScanNumberings *all, uint32 *ngrow)
 {
-	int16		typlen = get_typlen(exprType((Node *) key->row.expr));
+	int16		typlen = key->row.typlen;
 	const Datum *values = NULL;
 	const bool *isnull;
 
@@ -523,7 +544,7 @@ convert_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *selecti
 		{
 			uint32		n = numbering->n;
 
-			key->integers[row] = key->kind == CSCAN_KEY_DATUM ? cscan_values_integer_of_datum(value, typlen) :
+			key->integers[row] = cscan_key_is_integer(key->kind) ? integer_of(key->kind, value, typlen) :
 				number_of(input, key->kind, numbering, value, i < *ngrow);
 			if (numbering->n > n && are_full(all))
 				*ngrow = i + 1;
@@ -574,14 +595,14 @@ get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScan
 
 	if (key->vectorized)
 		computed = cscan_program_get(&input->program, key->number.reg);
-	if (computed && key->kind == CSCAN_KEY_DATUM)
+	if (computed && cscan_key_is_integer(key->kind))
 		key->vector = *computed;
 	else
 	{
 		key->vector.values = key->integers;
 		if (computed)
 			number_integers(key, computed, rows, numbering, all, ngrow);
-		else if (key->kind == CSCAN_KEY_DATUM || !number_codes(input, key, rows, numbering, may_add))
+		else if (cscan_key_is_integer(key->kind) || !number_codes(input, key, rows, numbering, may_add))
 			convert_key(input, key, rows, numbering, all, ngrow);
 	}
 	/* Bounds from disk are not good enough to find places by them. */
@@ -630,6 +651,14 @@ cscan_input_distinct_value(CScanInput *input, int number, uint16 row, bool *isnu
 	return values[row];
 }
 
+/* The number, or the bits, of the very value of a key */
+static int64
+shown_of(CScanInput *input, const CScanKeyInput *key, CScanNumbering *numbering, Datum value)
+{
+	return key->kind == CSCAN_KEY_FLOAT ? bits_of(value, key->row.typlen) :
+		number_of(input, CSCAN_KEY_STRING, numbering, value, true);
+}
+
 int64
 cscan_input_shown(CScanInput *input, int number, uint16 row, CScanNumbering *numbering)
 {
@@ -646,13 +675,13 @@ cscan_input_shown(CScanInput *input, int number, uint16 row, CScanNumbering *num
 		bool		no_value;
 		Datum		value = cscan_row_expr_value(&key->row, input, row, &no_value);
 
-		shown = no_value ? 0 : number_of(input, CSCAN_KEY_STRING, numbering, value, true);
+		shown = no_value ? 0 : shown_of(input, key, numbering, value);
 		ResetExprContext(input->econtext);
 		return shown;
 	}
 	if (cscan_batch_is_null(isnull, row))
 		return 0;
-	return number_of(input, CSCAN_KEY_STRING, numbering, values[row], true);
+	return shown_of(input, key, numbering, values[row]);
 }
 
 void

@@ -119,21 +119,29 @@ typedef enum CScanKeyKind
 	CSCAN_KEY_STRING,			/* a string, compared byte by byte */
 	CSCAN_KEY_PADDED,			/* likewise, without the blanks at its end;
 								 * their number varies */
-	CSCAN_KEY_NUMERIC
+	CSCAN_KEY_NUMERIC,
+	CSCAN_KEY_FLOAT				/* the integer by which floats are compared */
 } CScanKeyKind;
+
+/* Is a key an integer itself, and not the number of a string? */
+static inline bool
+cscan_key_is_integer(CScanKeyKind kind)
+{
+	return kind == CSCAN_KEY_DATUM || kind == CSCAN_KEY_FLOAT;
+}
 
 /* May equal keys of a kind look different? */
 static inline bool
 cscan_equal_may_differ(CScanKeyKind kind)
 {
-	return kind == CSCAN_KEY_PADDED || kind == CSCAN_KEY_NUMERIC;
+	return kind == CSCAN_KEY_PADDED || kind == CSCAN_KEY_NUMERIC || kind == CSCAN_KEY_FLOAT;
 }
 
 /* How an input gets a key. */
 typedef struct CScanKeyInput
 {
 	CScanKeyKind kind;
-	bool		vectorized;		/* an integer, or a numeric, by arithmetic on vectors */
+	bool		vectorized;		/* a number, by arithmetic on vectors */
 	CScanNumber number;
 	CScanRowExpr row;
 	int			column;			/* of the batch, if the key is one; else -1 */
@@ -395,8 +403,8 @@ extern const char *cscan_key_bytes(CScanKeyKind kind, Datum value, uint32 *lengt
 extern int64 cscan_key_number(CScanNumbering *numbering, const char *bytes, uint32 length, bool may_add);
 
 /*
- * Get the number of the very string, or numeric, that a row's key is: equal ones may
- * look different.  It is added.
+ * Get the number of the very string, or numeric, that a row's key is, or the bits of the
+ * float: equal ones may look different.  It is added.
  */
 extern int64 cscan_input_shown(CScanInput *input, int key, uint16 row, CScanNumbering *numbering);
 

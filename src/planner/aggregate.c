@@ -6,6 +6,7 @@
  * Wherever PostgreSQL considers to aggregate a table's rows, there is one more
  * path for each of the table's paths that is to become a CScan, or an Append of
  * nothing but CScans: a CScan Aggregate above it or, below a Gather, its first half.
+ * SELECT DISTINCT is a GROUP BY of all that it selects.
  * Nothing else is added: the table's paths are those that hints and other extensions
  * have left.
  *
@@ -72,10 +73,12 @@ static const CustomPathMethods aggregate_path_methods = {
  * What is supported
  * ------------------------------------------------------------------ */
 
-/* What a query groups by and aggregates. */
+/* What a query groups by and aggregates.  SELECT DISTINCT groups by what it selects. */
 typedef struct CScanGrouping
 {
 	Index		relid;			/* of the table */
+	List	   *clauses;		/* SortGroupClauses of a target list */
+	List	   *targets;		/* that list */
 	List	   *keys;			/* expressions; no constants */
 	List	   *aggrefs;		/* each one once */
 	Node	   *unsupported;	/* the first expression that is; or NULL */
@@ -169,19 +172,20 @@ typedef struct CScanBorder
 	double		unit_blocks;	/* blocks that have bounds of their own */
 } CScanBorder;
 
-/* Find what is grouped by and aggregated; false if some of it is not supported. */
+/* Find the keys, and what is aggregated, of the clauses; false if some of it is not supported. */
 static bool
-find_grouping(PlannerInfo *root, RelOptInfo *input_rel, const PathTarget *target, const GroupPathExtraData *extra,
-			  List *having, CScanGrouping *grouping)
+find_grouping(const RelOptInfo *input_rel, const PathTarget *target, List *having, CScanGrouping *grouping)
 {
 	ListCell   *lc;
 
-	memset(grouping, 0, sizeof(CScanGrouping));
 	grouping->relid = input_rel->relid;
-	foreach(lc, root->parse->groupClause)
+	grouping->keys = NIL;
+	grouping->aggrefs = NIL;
+	grouping->unsupported = NULL;
+	foreach(lc, grouping->clauses)
 	{
 		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
-		Node	   *key = get_sortgroupclause_expr(clause, extra->targetList);
+		Node	   *key = get_sortgroupclause_expr(clause, grouping->targets);
 
 		if (IsA(key, Const))
 			continue;
@@ -558,22 +562,31 @@ set_costs(PlannerInfo *root, Path *child, const CScanGrouping *grouping, const C
 	cscan_copy_disabled(path, child);
 }
 
+static double
+number_of_groups(PlannerInfo *root, const CScanGrouping *grouping, double rows)
+{
+	if (grouping->clauses == NIL)
+		return 1;
+	return estimate_num_groups(root, get_sortgrouplist_exprs(grouping->clauses, grouping->targets), rows, NULL, NULL);
+}
+
 static Path *
-make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const CScanGrouping *grouping,
-		  List *having, AggSplit split, double ngroups)
+make_path(PlannerInfo *root, RelOptInfo *rel, PathTarget *target, Path *child, const CScanGrouping *grouping,
+		  List *having, AggSplit split)
 {
 	CustomPath *path = makeNode(CustomPath);
+	double		ngroups = number_of_groups(root, grouping, child->rows);
 	CScanBorder border = find_border(root, child, grouping, ngroups);
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
-	path->path.pathtarget = rel->reltarget;
+	path->path.pathtarget = target;
 	path->path.parallel_safe = rel->consider_parallel && child->parallel_safe;
 	path->path.parallel_workers = child->parallel_workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(child);
 	path->custom_private = list_make5(grouping->keys, grouping->aggrefs, having,
-									  list_make2_int(root->parse->groupClause != NIL, border.key), border.brins);
+									  list_make2_int(grouping->clauses != NIL, border.key), border.brins);
 	path->methods = &aggregate_path_methods;
 	set_costs(root, child, grouping, &border, split, ngroups, &path->path);
 	if (having != NIL)
@@ -585,8 +598,8 @@ make_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const CScanGrouping *
 		path->path.total_cost += cost.startup + ngroups * cost.per_tuple;
 		path->path.rows = clamp_row_est(ngroups * clauselist_selectivity(root, having, 0, JOIN_INNER, NULL));
 	}
-	path->path.startup_cost += rel->reltarget->cost.startup;
-	path->path.total_cost += rel->reltarget->cost.startup + path->path.rows * rel->reltarget->cost.per_tuple;
+	path->path.startup_cost += target->cost.startup;
+	path->path.total_cost += target->cost.startup + path->path.rows * target->cost.per_tuple;
 	return &path->path;
 }
 
@@ -661,25 +674,20 @@ plan_aggregate(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist
 	return &plan->scan.plan;
 }
 
-static double
-number_of_groups(PlannerInfo *root, const GroupPathExtraData *extra, double rows)
-{
-	if (root->parse->groupClause == NIL)
-		return 1;
-	return estimate_num_groups(root, get_sortgrouplist_exprs(root->parse->groupClause, extra->targetList), rows, NULL, NULL);
-}
-
-/* Add paths that aggregate all of a path's rows. */
+/*
+ * Add paths that aggregate all of a path's rows.  "target": what they return; NULL: what
+ * their children do.
+ */
 static void
-add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, const GroupPathExtraData *extra)
+add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel, PathTarget *target, List *having,
+		  CScanGrouping *grouping)
 {
-	CScanGrouping grouping;
-	List	   *having = (List *) extra->havingQual;
 	ListCell   *lc;
 
-	if (!find_grouping(root, input_rel, grouped_rel->reltarget, extra, having, &grouping))
+	if (!find_grouping(input_rel, target ? target : input_rel->cheapest_total_path->pathtarget, having, grouping))
 	{
-		note_unsupported(root, input_rel, grouping.unsupported, psprintf("GROUP BY of more than %d keys does not run on vectors", CSCAN_MAX_KEYS));
+		note_unsupported(root, input_rel, grouping->unsupported,
+						 psprintf("%s of more than %d keys does not run on vectors", target ? "GROUP BY" : "SELECT DISTINCT", CSCAN_MAX_KEYS));
 		return;
 	}
 	foreach(lc, input_rel->pathlist)
@@ -687,17 +695,17 @@ add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, con
 		Path	   *child = find_child(root, lfirst(lc));
 
 		if (child)
-			add_path(grouped_rel, make_path(root, grouped_rel, child, &grouping, having, AGGSPLIT_SIMPLE,
-											number_of_groups(root, extra, child->rows)));
+			add_path(output_rel, make_path(root, output_rel, target ? target : ((Path *) lfirst(lc))->pathtarget, child,
+										   grouping, having, AGGSPLIT_SIMPLE));
 	}
 }
 
 /* Add paths in which the processes of a parallel query aggregate what they read. */
 static void
-add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
+add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra,
+			CScanGrouping *grouping)
 {
 	RelOptInfo *partial_rel;
-	CScanGrouping grouping;
 	ListCell   *lc;
 
 	if (!(extra->flags & GROUPING_CAN_PARTIAL_AGG) || !grouped_rel->consider_parallel ||
@@ -705,7 +713,7 @@ add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, G
 		return;
 	partial_rel = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, grouped_rel->relids);
 	if (partial_rel->reltarget->exprs == NIL ||
-		!find_grouping(root, input_rel, partial_rel->reltarget, extra, NIL, &grouping))
+		!find_grouping(input_rel, partial_rel->reltarget, NIL, grouping))
 		return;
 	foreach(lc, input_rel->partial_pathlist)
 	{
@@ -715,51 +723,80 @@ add_partial(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel, G
 
 		if (child == NULL)
 			continue;
-		path = make_path(root, partial_rel, child, &grouping, NIL, AGGSPLIT_INITIAL_SERIAL,
-						 number_of_groups(root, extra, child->rows));
+		path = make_path(root, partial_rel, partial_rel->reltarget, child, grouping, NIL, AGGSPLIT_INITIAL_SERIAL);
 		rows = path->rows * path->parallel_workers;
 		path = (Path *) create_gather_path(root, partial_rel, path, partial_rel->reltarget, NULL, &rows);
 		add_path(grouped_rel, (Path *)
 				 create_agg_path(root, grouped_rel, path, grouped_rel->reltarget,
-								 root->parse->groupClause ? AGG_HASHED : AGG_PLAIN, AGGSPLIT_FINAL_DESERIAL,
+								 grouping->clauses ? AGG_HASHED : AGG_PLAIN, AGGSPLIT_FINAL_DESERIAL,
 								 cscan_group_clause(root), (List *) extra->havingQual, &extra->agg_final_costs,
-								 number_of_groups(root, extra, input_rel->rows)));
+								 number_of_groups(root, grouping, input_rel->rows)));
 	}
+}
+
+/* Likewise for SELECT DISTINCT: PostgreSQL puts together what they have. */
+static void
+add_partial_distinct(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *partial_rel, CScanGrouping *grouping)
+{
+	ListCell   *lc;
+
+	if (!find_grouping(input_rel, partial_rel->reltarget, NIL, grouping))
+		return;
+	foreach(lc, input_rel->partial_pathlist)
+	{
+		Path	   *child = find_child(root, lfirst(lc));
+
+		if (child)
+			add_partial_path(partial_rel, make_path(root, partial_rel, ((Path *) lfirst(lc))->pathtarget, child, grouping,
+													NIL, AGGSPLIT_SIMPLE));
+	}
+}
+
+/* What keeps all paths of a query from being added, or NULL. */
+static const char *
+why_none(const PlannerInfo *root, bool is_distinct, const List *clauses)
+{
+	if (!cscan_vectors_enabled)
+		return "cscan.vectors is off";
+	if (is_distinct ? root->parse->hasDistinctOn : root->parse->groupingSets != NIL)
+		return is_distinct ? "SELECT DISTINCT ON does not run on vectors" : "GROUP BY with grouping sets does not run on vectors";
+	return clauses != NIL && !enable_hashagg ? "enable_hashagg is off" : NULL;
 }
 
 static void
 create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
 {
+	bool		is_distinct = stage == UPPERREL_DISTINCT || stage == UPPERREL_PARTIAL_DISTINCT;
+	CScanGrouping grouping;
+	const char *why;
+
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	/* Set operations have no input. */
-	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) || !cscan_planning.active ||
+	if ((stage != UPPERREL_GROUP_AGG && !is_distinct) || !cscan_planning.active ||
 		!IS_SIMPLE_REL(input_rel) || IS_DUMMY_REL(input_rel))
 		return;
-	if (stage == UPPERREL_DISTINCT)
+	grouping.clauses = is_distinct ? root->parse->distinctClause : root->parse->groupClause;
+	grouping.targets = is_distinct ? root->parse->targetList : ((GroupPathExtraData *) extra)->targetList;
+	why = why_none(root, is_distinct, grouping.clauses);
+	if (why)
 	{
-		note_unsupported(root, input_rel, NULL, "SELECT DISTINCT does not run on vectors");
+		if (stage != UPPERREL_PARTIAL_DISTINCT)
+			note_unsupported(root, input_rel, NULL, why);
 		return;
 	}
-	if (!cscan_vectors_enabled)
+	if (grouping.clauses != NIL && !grouping_is_hashable(grouping.clauses))
+		return;
+	if (stage == UPPERREL_PARTIAL_DISTINCT)
+		add_partial_distinct(root, input_rel, output_rel, &grouping);
+	else if (stage == UPPERREL_DISTINCT)
+		add_whole(root, input_rel, output_rel, NULL, NIL, &grouping);
+	else
 	{
-		note_unsupported(root, input_rel, NULL, "cscan.vectors is off");
-		return;
+		add_whole(root, input_rel, output_rel, output_rel->reltarget, (List *) ((GroupPathExtraData *) extra)->havingQual,
+				  &grouping);
+		add_partial(root, input_rel, output_rel, extra, &grouping);
 	}
-	if (root->parse->groupingSets != NIL)
-	{
-		note_unsupported(root, input_rel, NULL, "GROUP BY with grouping sets does not run on vectors");
-		return;
-	}
-	if (root->parse->groupClause != NIL && !enable_hashagg)
-	{
-		note_unsupported(root, input_rel, NULL, "enable_hashagg is off");
-		return;
-	}
-	if (root->parse->groupClause != NIL && !grouping_is_hashable(root->parse->groupClause))
-		return;
-	add_whole(root, input_rel, output_rel, extra);
-	add_partial(root, input_rel, output_rel, extra);
 }
 
 void

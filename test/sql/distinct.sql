@@ -1,4 +1,4 @@
--- count(DISTINCT ...) in a CScan Aggregate: pairs of groups and values, in memory and on disk.
+-- count(DISTINCT ...) in a CScan Aggregate: pairs of groups and values, in memory and on disk.  SELECT DISTINCT: groups without aggregates.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set helpers :abs_srcdir '/sql/helpers.psql'
 CREATE SCHEMA distincts;
@@ -23,7 +23,6 @@ EXPLAIN (COSTS OFF) SELECT grp, count(DISTINCT v), count(DISTINCT length(v)), su
 SELECT query, has_vectors(query) FROM (VALUES
     ('SELECT count(DISTINCT id) FROM t'),
     ('SELECT count(DISTINCT (id, grp)) FROM t'),
-    ('SELECT count(DISTINCT f) FROM t'),
     ('SELECT count(DISTINCT id ORDER BY id) FROM t'),
     ('SELECT sum(DISTINCT id) FROM t'),
     ('SELECT count(DISTINCT random()) FROM t'),
@@ -53,6 +52,7 @@ END $$;
 SELECT same('SELECT count(DISTINCT id), count(DISTINCT grp), count(DISTINCT o), count(*), count(DISTINCT d) FROM TABLE');
 SELECT same('SELECT count(DISTINCT n), count(DISTINCT m), count(DISTINCT c), count(DISTINCT p), count(DISTINCT v), count(DISTINCT b) FROM TABLE');
 SELECT same('SELECT grp, count(DISTINCT n), count(DISTINCT m), count(DISTINCT c), count(DISTINCT p), count(DISTINCT v), count(DISTINCT b) FROM TABLE GROUP BY grp');
+SELECT same('SELECT count(DISTINCT f), count(DISTINCT f * 0.1), count(DISTINCT -f::float4) FROM TABLE');
 SELECT same('SELECT v, c, count(DISTINCT id), sum(id), count(DISTINCT grp) FILTER (WHERE id > 4000), min(d) FROM TABLE GROUP BY v, c');
 SELECT same('SELECT grp, count(DISTINCT id % 17), count(DISTINCT upper(v)), count(DISTINCT n * 2), count(DISTINCT p || v) FROM TABLE WHERE m > 0.5 GROUP BY grp HAVING count(DISTINCT id % 3) = 3');
 SELECT same('SELECT count(DISTINCT 1), count(DISTINCT ''x''::text), count(DISTINCT NULL::int), count(DISTINCT id) FROM TABLE WHERE id < 0');
@@ -127,6 +127,60 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SELECT same('SELECT grp, count(DISTINCT v), sum(id) FROM TABLE GROUP BY grp');
+-- SELECT DISTINCT has: each process finds what is different in its rows.
+EXPLAIN (COSTS OFF) SELECT DISTINCT grp, v FROM t WHERE m > 0.5;
+SELECT same('SELECT DISTINCT grp, v FROM TABLE WHERE m > 0.5');
+SELECT same('SELECT count(*), sum(x) FROM (SELECT DISTINCT id % 3000 AS x FROM TABLE) y');
+SELECT same_whole('SELECT DISTINCT grp, n FROM q');
+RESET max_parallel_workers_per_gather;
+
+-- SELECT DISTINCT
+EXPLAIN (COSTS OFF) SELECT DISTINCT grp, v FROM t WHERE m > 0.5 ORDER BY v DESC, grp LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM (SELECT DISTINCT grp, upper(v), 1 FROM q) x;
+SELECT query, has_vectors(query) FROM (VALUES
+    ('SELECT DISTINCT ON (grp) grp, v FROM t ORDER BY grp, id'),
+    ('SELECT DISTINCT random() FROM t'),
+    ('SELECT DISTINCT ctid FROM t'),
+    ('SELECT DISTINCT t FROM t'),
+    ('SELECT DISTINCT unnest(ARRAY[id, grp]) FROM t'),
+    ('SELECT DISTINCT rank() OVER (ORDER BY grp) FROM t'),
+    ('SELECT DISTINCT grp, (SELECT x.v FROM r x WHERE x.id = t.id) FROM t'),
+    ('SELECT DISTINCT t.grp FROM t JOIN r USING (id)')) q(query);
+SELECT reason FROM cscan_why_not('SELECT DISTINCT ON (grp) grp, v FROM t ORDER BY grp, id');
+SELECT reason FROM cscan_why_not('SELECT DISTINCT grp, ctid FROM t');
+SELECT same('SELECT DISTINCT grp FROM TABLE');
+SELECT same('SELECT DISTINCT v, o, c FROM TABLE');
+SELECT same('SELECT DISTINCT f, m, d, b FROM TABLE');
+SELECT same('SELECT DISTINCT trim_scale(n), rtrim(p) FROM TABLE');
+SELECT same('SELECT DISTINCT id % 7, 1, NULL::text, grp, grp, o FROM TABLE WHERE id > 50');
+SELECT same('SELECT DISTINCT grp FROM TABLE WHERE id < 0');
+SELECT same('SELECT DISTINCT d + 1, extract(year FROM d), CASE WHEN grp > 5 THEN v END FROM TABLE ORDER BY 1, 3 LIMIT 20');
+SELECT same('SELECT DISTINCT id + f FROM TABLE');
+SELECT same('SELECT x.grp, count(*) FROM (SELECT DISTINCT grp, v FROM TABLE) x JOIN (SELECT DISTINCT grp FROM TABLE) y USING (grp) GROUP BY x.grp');
+SELECT same('SELECT DISTINCT sum(id) % 5 FROM TABLE GROUP BY v');
+SELECT same('SELECT DISTINCT * FROM TABLE');
+PREPARE selected(int) AS SELECT DISTINCT grp + $1 FROM t WHERE grp < $1 ORDER BY 1;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE selected(2);
+EXECUTE selected(2);
+RESET plan_cache_mode;
+-- On disk, and early
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SET enable_sort = off;
+SELECT spilled('SELECT DISTINCT id, v FROM t');
+SELECT same('SELECT DISTINCT id, v FROM TABLE');
+SELECT same('SELECT DISTINCT v || id FROM TABLE');
+RESET enable_sort;
+CREATE INDEX ON t USING brin (id) WITH (pages_per_range = 4);
+VACUUM ANALYZE t;
+EXPLAIN (COSTS OFF) SELECT DISTINCT id FROM t;
+SELECT same('SELECT DISTINCT id FROM TABLE');
+RESET work_mem;
+RESET hash_mem_multiplier;
+-- Of arms and partitions
+SELECT same_whole('SELECT DISTINCT grp, v FROM q');
+SELECT same_whole('SELECT DISTINCT v, k FROM (SELECT v, grp AS k FROM q1 UNION ALL SELECT c || ''x'', id % 5 FROM t UNION ALL SELECT ''arm'', NULL FROM q2) x');
 
 SET client_min_messages = warning;
 DROP SCHEMA distincts CASCADE;

@@ -54,7 +54,14 @@ SELECT query, same(query) FROM unnest(ARRAY[
     'SELECT sum(big * big) FROM TABLE', 'SELECT avg(big) FROM TABLE', 'SELECT n, avg(big) FROM TABLE WHERE id % 7 = 0 GROUP BY n', 'SELECT sum(1 / a) FROM TABLE WHERE id < 30',
     'SELECT min(a / b), max(b / 3), count(a / b) FROM TABLE WHERE b <> 0', 'SELECT sum(a * 1e-300 * 1e-300) FROM TABLE WHERE a <> 0', 'SELECT max(b * b), sum(b * 2::float4) FROM TABLE WHERE b <> 0.1::float4',
     'SELECT sum(a) FILTER (WHERE b > 10), avg(a) FILTER (WHERE a < 0) FROM TABLE', 'SELECT count(*) FROM TABLE WHERE a > (SELECT avg(a) FROM t)',
-    'SELECT a, count(*) FROM TABLE GROUP BY a']) query;
+    'SELECT round(stddev(a)::numeric, 9), round(variance(a)::numeric, 6), round(stddev_pop(a)::numeric, 9), round(var_pop(a)::numeric, 6) FROM TABLE WHERE id < 4000',
+    'SELECT n, round(stddev_samp(b)::numeric, 9), round(var_samp(b)::numeric, 6), round(stddev_pop(b)::numeric, 9), round(var_pop(b - a)::numeric, 6) FROM TABLE WHERE id < 4000 GROUP BY n',
+    'SELECT stddev(a), variance(b), stddev_pop(a), var_pop(b) FROM TABLE WHERE id = 14', 'SELECT stddev(a), variance(b), stddev_pop(a), var_pop(b) FROM TABLE WHERE id < 0',
+    'SELECT stddev(m), var_pop(a) FROM TABLE WHERE id IN (50, 4001, 4010)', 'SELECT round((variance(big * 1e-50) / 1e300)::numeric, 9) FROM TABLE',
+    'SELECT a, count(*) FROM TABLE GROUP BY a', 'SELECT b, sum(n), count(*) FROM TABLE GROUP BY b', 'SELECT m, n, count(a) FROM TABLE GROUP BY m, n',
+    'SELECT a * 2 + n, count(*) FROM TABLE GROUP BY 1', 'SELECT -a, count(*) FROM TABLE WHERE a = 0 AND id % 11 = 2 GROUP BY -a', 'SELECT abs(a), sqrt(abs(b)), count(*) FROM TABLE GROUP BY 1, 2',
+    'SELECT 1 / a, count(*) FROM TABLE WHERE a <> 0 GROUP BY 1', 'SELECT n, count(DISTINCT a), count(DISTINCT b), count(DISTINCT a + n) FROM TABLE GROUP BY n',
+    'SELECT DISTINCT b FROM TABLE', 'SELECT DISTINCT m / 4, n FROM TABLE']) query;
 \pset format aligned
 \pset tuples_only off
 
@@ -65,6 +72,7 @@ SELECT avg(a) FROM edges WHERE id >= 5000;
 SELECT sum(b) FROM edges WHERE id >= 5000;
 SELECT avg(b) FROM edges WHERE id >= 5000;
 SELECT sum(a * 10) FROM edges WHERE id >= 5000;
+SELECT variance(a) FROM edges WHERE id >= 5000;
 SELECT sum(a) FROM edges WHERE id = 5000 OR id BETWEEN 4001 AND 4005;
 
 -- Workers send states.
@@ -73,11 +81,13 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT n, sum(a), avg(a), min(b), max(b), avg(b) FROM t GROUP BY n;
-SELECT n, sum(a), avg(a), min(b), max(b), count(*) FROM t WHERE n < 3 GROUP BY n ORDER BY n;
-SELECT sum(a), avg(a), min(b), max(b), count(*) FROM t;
-SELECT sum(a), avg(a), min(b), max(b), count(*) FROM t WHERE id < 0;
+SELECT n, sum(a), avg(a), min(b), max(b), count(*), round(stddev(a)::numeric, 9) FROM t WHERE n < 3 GROUP BY n ORDER BY n;
+SELECT sum(a), avg(a), min(b), max(b), count(*), round(variance(b)::numeric, 6) FROM t;
+SELECT sum(a), avg(a), min(b), max(b), count(*), stddev(a) FROM t WHERE id < 0;
+SELECT b, count(*) FROM t WHERE n < 3 GROUP BY b HAVING count(*) > 12 ORDER BY b;
 SET cscan.vectors = off;
-SELECT n, sum(a), avg(a), min(b), max(b), count(*) FROM t WHERE n < 3 GROUP BY n ORDER BY n;
-SELECT sum(a), avg(a), min(b), max(b), count(*) FROM t;
+SELECT n, sum(a), avg(a), min(b), max(b), count(*), round(stddev(a)::numeric, 9) FROM t WHERE n < 3 GROUP BY n ORDER BY n;
+SELECT sum(a), avg(a), min(b), max(b), count(*), round(variance(b)::numeric, 6) FROM t;
+SELECT b, count(*) FROM t WHERE n < 3 GROUP BY b HAVING count(*) > 12 ORDER BY b;
 SET client_min_messages = warning;
 DROP SCHEMA floats CASCADE;

@@ -39,7 +39,7 @@ SELECT query, has_vectors(query) FROM (VALUES
     ('SELECT string_agg(v, '','' ORDER BY id) FROM t'),
     ('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f) FROM t'),
     ('SELECT grp, count(*) FROM t GROUP BY ROLLUP (grp)'),
-    ('SELECT f, count(*) FROM t GROUP BY f'),
+    ('SELECT ARRAY[grp], count(*) FROM t GROUP BY 1'),
     ('SELECT grp, GROUPING(grp), count(*) FROM t GROUP BY grp'),
     ('SELECT grp, count(*) FROM t GROUP BY grp HAVING GROUPING(grp) = 0'),
     ('SELECT sum(random()) FROM t'),

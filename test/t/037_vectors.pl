@@ -204,9 +204,9 @@ sub aggregate
 	if ($kind < 2)    { $text = 'count(*)' }
 	elsif ($kind < 5) { $text = "$sum(" . integer(2) . ')' }
 	elsif ($kind < 7) { $text = "$sum(" . numeric(2) . ')' }
-	elsif ($kind == 10) { $text = 'count(DISTINCT ' . one(qw(i s b n m u d t z v w c o added), integer(1), numeric(1), 'v || w', '7') . ')' }
+	elsif ($kind == 10) { $text = 'count(DISTINCT ' . one(qw(i s b n m u d t z f v w c o added), integer(1), numeric(1), 'v || w', '7') . ')' }
 	elsif ($kind == 7) { $text = one('min', 'max', 'count') . '(' . one(qw(d t z v f w u c n)) . ')' }
-	else { $text = one('sum(f)', 'avg(f)', 'sum(f + i)', 'sum(f * 0.5)', 'avg(f - s)', 'sum(f / 4)', q(sum(CASE WHEN v LIKE 'value 1%' THEN f END)), 'avg(coalesce(f, 0))', 'count(f * f)', 'count(1 / f)', 'bool_and(o)', 'bool_or(o)', 'stddev(s)', 'sum(m * n)', 'count(DISTINCT i)', 'sum(CASE WHEN o THEN i END)', 'max(length(v))', 'regr_count(s, i)') }
+	else { $text = one('sum(f)', 'avg(f)', 'sum(f + i)', 'sum(f * 0.5)', 'avg(f - s)', 'sum(f / 4)', 'round(stddev(f)::numeric, 6)', 'round(var_pop(f * 0.5)::numeric, 6)', q(sum(CASE WHEN v LIKE 'value 1%' THEN f END)), 'avg(coalesce(f, 0))', 'count(f * f)', 'count(1 / f)', 'bool_and(o)', 'bool_or(o)', 'stddev(s)', 'sum(m * n)', 'count(DISTINCT i)', 'sum(CASE WHEN o THEN i END)', 'max(length(v))', 'regr_count(s, i)') }
 	my $numeric = $kind >= 5 && $kind < 7 || $text =~ /\([un]\)/;
 	$text .= ' FILTER (WHERE ' . condition(1) . ')' if chance(15);
 	# Nor which of them is the least or the greatest.
@@ -239,7 +239,7 @@ sub keys_of
 {
 	my @keys;
 	return (one(qw(b b t z)), chance(30) ? one(qw(v s u)) : ()) if chance(15);
-	push @keys, one(qw(s o d c v w n m i b added), 'i % 7', 's + 1', 'v || w', 'upper(c)', 'b / 100', time_field(), time_field(), 'u', 'n * 2', '1 + 1') for 1 .. one(0, 0, 1, 1, 2, 3);
+	push @keys, one(qw(s o d c v w n m i b f added), 'i % 7', 'f * 2', 's + 1', 'v || w', 'upper(c)', 'b / 100', time_field(), time_field(), 'u', 'n * 2', '1 + 1') for 1 .. one(0, 0, 1, 1, 2, 3);
 	return @keys;
 }
 
@@ -254,6 +254,7 @@ sub query
 	# Equal numerics may look different; which one a group shows is anybody's choice.
 	my @shown = map { /^[nmu]$/ ? "trim_scale($_)" : $_ } @keys;
 	my $n = 0;
+	return 'SELECT DISTINCT ' . join(', ', map { "$_ AS x" . $n++ } @shown) . " FROM $table$where" if @keys && chance(15);
 	return 'SELECT ' . join(', ', map { "$_ AS x" . $n++ } @shown, @aggregates) . " FROM $table$where$group$having";
 }
 
