@@ -79,9 +79,11 @@ typedef struct CScanGrouping
 	Index		relid;			/* of the table */
 	List	   *clauses;		/* SortGroupClauses of a target list */
 	List	   *targets;		/* that list */
+	List	   *pathkeys;		/* of the clauses; NIL: there is one group at most */
 	List	   *keys;			/* expressions; no constants */
 	List	   *aggrefs;		/* each one once */
 	Node	   *unsupported;	/* the first expression that is; or NULL */
+	const char *why;			/* another reason why not */
 } CScanGrouping;
 
 /* Does an expression need more of a row than its columns? */
@@ -109,9 +111,9 @@ is_supported_key(const SortGroupClause *clause, Node *key, Index relid)
 	CScanKeyKind kind;
 	Oid			opclass = GetDefaultOpClass(getBaseType(exprType(key)), BTREE_AM_OID);
 
-	return OidIsValid(opclass) && cscan_key_kind(key, &kind) &&
+	return OidIsValid(opclass) && cscan_key_kind(key, &kind) && clause->hashable &&
 		get_op_opfamily_strategy(clause->eqop, get_opclass_family(opclass)) == BTEqualStrategyNumber &&
-		!contain_volatile_functions(key) && is_supported_argument(key, relid);
+		!contain_volatile_functions(key) && !expression_returns_set(key) && is_supported_argument(key, relid);
 }
 
 /* Of aggregates with DISTINCT only count() is. */
@@ -172,7 +174,10 @@ typedef struct CScanBorder
 	double		unit_blocks;	/* blocks that have bounds of their own */
 } CScanBorder;
 
-/* Find the keys, and what is aggregated, of the clauses; false if some of it is not supported. */
+/*
+ * Find the keys, and what is aggregated, of the clauses; false if some of it is not supported,
+ * or PostgreSQL needs but one row.
+ */
 static bool
 find_grouping(const RelOptInfo *input_rel, const PathTarget *target, List *having, CScanGrouping *grouping)
 {
@@ -182,6 +187,7 @@ find_grouping(const RelOptInfo *input_rel, const PathTarget *target, List *havin
 	grouping->keys = NIL;
 	grouping->aggrefs = NIL;
 	grouping->unsupported = NULL;
+	grouping->why = NULL;
 	foreach(lc, grouping->clauses)
 	{
 		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
@@ -196,25 +202,40 @@ find_grouping(const RelOptInfo *input_rel, const PathTarget *target, List *havin
 		}
 		grouping->keys = list_append_unique(grouping->keys, key);
 	}
-	return list_length(grouping->keys) <= CSCAN_MAX_KEYS &&
-		!look_at((Node *) target->exprs, grouping) && !look_at((Node *) having, grouping);
+	if (list_length(grouping->keys) > CSCAN_MAX_KEYS)
+		grouping->why = psprintf("grouping by more than %d keys does not run on vectors", CSCAN_MAX_KEYS);
+	else if (look_at((Node *) target->exprs, grouping) || look_at((Node *) having, grouping))
+		return false;
+	else if (grouping->clauses != NIL && grouping->pathkeys == NIL && grouping->aggrefs == NIL)
+		grouping->why = "one group without aggregates does not run on vectors";
+	return grouping->why == NULL;
 }
 
-/* Placeholders cannot be written as text. */
+/*
+ * Placeholders cannot be written as text, and executor parameters only together with the
+ * plan that sets them.
+ */
 static Node *
-without_placeholders(Node *node, void *context)
+as_writable(Node *node, void *context)
 {
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, PlaceHolderVar))
-		return without_placeholders((Node *) ((PlaceHolderVar *) node)->phexpr, context);
-	return expression_tree_mutator(node, without_placeholders, context);
+		return as_writable((Node *) ((PlaceHolderVar *) node)->phexpr, context);
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+	{
+		Param	   *param = copyObject((Param *) node);
+
+		param->paramkind = PARAM_EXTERN;
+		return (Node *) param;
+	}
+	return expression_tree_mutator(node, as_writable, context);
 }
 
 static const char *
 as_text(const RelOptInfo *rel, Oid relid, Node *node)
 {
-	node = without_placeholders(node, NULL);
+	node = as_writable(node, NULL);
 	ChangeVarNodes(node, rel->relid, 1, 0);
 	return deparse_expression(node, deparse_context_for(get_rel_name(relid), relid), false, false);
 }
@@ -686,8 +707,7 @@ add_whole(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel, Path
 
 	if (!find_grouping(input_rel, target ? target : input_rel->cheapest_total_path->pathtarget, having, grouping))
 	{
-		note_unsupported(root, input_rel, grouping->unsupported,
-						 psprintf("%s of more than %d keys does not run on vectors", target ? "GROUP BY" : "SELECT DISTINCT", CSCAN_MAX_KEYS));
+		note_unsupported(root, input_rel, grouping->unsupported, grouping->why);
 		return;
 	}
 	foreach(lc, input_rel->pathlist)
@@ -778,6 +798,7 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 		return;
 	grouping.clauses = is_distinct ? root->parse->distinctClause : root->parse->groupClause;
 	grouping.targets = is_distinct ? root->parse->targetList : ((GroupPathExtraData *) extra)->targetList;
+	grouping.pathkeys = is_distinct ? root->distinct_pathkeys : root->group_pathkeys;
 	why = why_none(root, is_distinct, grouping.clauses);
 	if (why)
 	{
@@ -785,8 +806,6 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 			note_unsupported(root, input_rel, NULL, why);
 		return;
 	}
-	if (grouping.clauses != NIL && !grouping_is_hashable(grouping.clauses))
-		return;
 	if (stage == UPPERREL_PARTIAL_DISTINCT)
 		add_partial_distinct(root, input_rel, output_rel, &grouping);
 	else if (stage == UPPERREL_DISTINCT)

@@ -148,6 +148,12 @@ SELECT query, has_vectors(query) FROM (VALUES
     ('SELECT DISTINCT t.grp FROM t JOIN r USING (id)')) q(query);
 SELECT reason FROM cscan_why_not('SELECT DISTINCT ON (grp) grp, v FROM t ORDER BY grp, id');
 SELECT reason FROM cscan_why_not('SELECT DISTINCT grp, ctid FROM t');
+-- One row is enough for PostgreSQL.
+SELECT query, has_vectors(query) FROM (VALUES
+    ('SELECT DISTINCT 1 FROM t'),
+    ('SELECT DISTINCT grp, now() FROM t WHERE grp = 3'),
+    ('SELECT 1 FROM t GROUP BY 1::int'),
+    ('SELECT count(*) FROM t GROUP BY 1::int')) q(query);
 SELECT same('SELECT DISTINCT grp FROM TABLE');
 SELECT same('SELECT DISTINCT v, o, c FROM TABLE');
 SELECT same('SELECT DISTINCT f, m, d, b FROM TABLE');
