@@ -67,7 +67,7 @@ SELECT reason FROM cscan_why_not('SELECT 1 FROM t WHERE grp = 3 GROUP BY grp');
 SELECT reason FROM cscan_why_not('SELECT DISTINCT ARRAY[grp, (SELECT max(id) FROM s)] FROM t') WHERE relation = 't'::regclass;
 SELECT reason FROM cscan_why_not('SELECT ARRAY[grp, (SELECT max(id) FROM s)], count(*) FROM t GROUP BY 1') WHERE relation = 't'::regclass;
 SELECT reason ~ ' does not run on vectors' AS named FROM cscan_why_not('SELECT DISTINCT grp IN (SELECT id FROM s) FROM t') WHERE relation = 't'::regclass;
-SELECT reason ~ 'SubPlan 1.* does not run on vectors' AS named FROM cscan_why_not('SELECT max(id + (SELECT count(*) FROM s WHERE id > t.grp)) FROM t') WHERE relation = 't'::regclass;
+SELECT reason ~ ' does not run on vectors' AS named FROM cscan_why_not('SELECT max(id + (SELECT count(*) FROM s WHERE id > t.grp)) FROM t') WHERE relation = 't'::regclass;
 SELECT reason ~ 'ARRAY.* does not run on vectors' AS named FROM cscan_why_not('SELECT (SELECT count(*) FROM (SELECT DISTINCT ARRAY[grp, s.id] FROM t) x) FROM s') WHERE relation = 't'::regclass;
 SET enable_hashagg = off;
 SELECT * FROM cscan_why_not('SELECT grp, count(*) FROM t GROUP BY grp');
