@@ -10,8 +10,8 @@
  *		spill.c			rows whose groups find no memory
  *		results.c		aggregates: states, and what becomes of them
  *		pairs.c			which values of count(DISTINCT ...) a group has seen
- *		tapes.h			tapes by a hash, for these groups, rows and values
- *		transitions.c	those that PostgreSQL's own functions compute
+ *		tapes.h			tapes by a hash, for groups (flush.c), rows and values
+ *		transitions.c	aggregates that PostgreSQL's own functions compute
  *		inputs.c		the scans that the node reads, one or an Append's
  *		input.h			batches, conditions, keys and arguments
  *

@@ -9,8 +9,8 @@
  *		advance			take the selected rows of a batch into account
  *		result			what a group's state becomes
  *
- * Sums of integers and numerics, averages, counts, minima and maxima have states
- * of their own (vector/states.h).  A result is made by the functions by which
+ * Sums, averages, counts, minima and maxima of numbers, and deviations of floats,
+ * have states of their own (vector/states.h).  A result is made by the functions by which
  * PostgreSQL's aggregates make it, and a state below a Gather has the form that
  * their combine functions expect.
  *

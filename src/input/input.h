@@ -16,8 +16,8 @@
  *
  * Calls go downwards only.
  *
- * Each expression is *vectorized* when the node begins, as far as that can be.
- * PostgreSQL computes all others *row by row*.  It also does so in batches in
+ * Each expression is *vectorized* before the first batch, as far as that can be.
+ * PostgreSQL computes all others *row by row*, or once for each entry of a dictionary.  It also does so in batches in
  * which a value may not fit.  So results, and errors, are its own.
  *
  * A condition that only compares columns, on vectors, raises no error and shows

@@ -6,12 +6,13 @@
  * Wherever PostgreSQL considers to aggregate a table's rows, there is one more
  * path for each of the table's paths that is to become a CScan, or an Append of
  * nothing but CScans: a CScan Aggregate above it or, below a Gather, its first half.
- * SELECT DISTINCT is a GROUP BY of all that it selects.
+ * SELECT DISTINCT is a GROUP BY of all that it selects, below a Gather a whole one in
+ * each process.
  * Nothing else is added: the table's paths are those that hints and other extensions
  * have left.
  *
- * A CScan Aggregate hashes.  So it is no path where hashing is not possible or
- * switched off.
+ * A CScan Aggregate with keys hashes.  So it is no path where hashing is not possible
+ * or switched off.  Where there is none, cscan_why_not() hears the reason.
  *
  *-------------------------------------------------------------------------
  */
@@ -163,17 +164,6 @@ look_at(Node *node, void *context)
 	return expression_tree_walker(node, look_at, context);
 }
 
-/* The key by which groups are complete early. */
-typedef struct CScanBorder
-{
-	int			key;			/* its number; -1: none */
-	List	   *brins;			/* Oids of the indexes that have its bounds, one for
-								 * each scan; InvalidOid: the scan's own */
-	double		correlation;	/* of the key with places in the table; 0: none */
-	double		pages;			/* of what is scanned */
-	double		unit_blocks;	/* blocks that have bounds of their own */
-} CScanBorder;
-
 /*
  * Find the keys, and what is aggregated, of the clauses; false if some of it is not supported,
  * or PostgreSQL needs but one row.
@@ -261,6 +251,17 @@ note_unsupported(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *why
 /* ------------------------------------------------------------------
  * Paths
  * ------------------------------------------------------------------ */
+
+/* The key by which groups are complete early. */
+typedef struct CScanBorder
+{
+	int			key;			/* its number; -1: none */
+	List	   *brins;			/* Oids of the indexes that have its bounds, one for
+								 * each scan; InvalidOid: the scan's own */
+	double		correlation;	/* of the key with places in the table; 0: none */
+	double		pages;			/* of what is scanned */
+	double		unit_blocks;	/* blocks that have bounds of their own */
+} CScanBorder;
 
 /* What projects nothing but what the scan can. */
 static Path *

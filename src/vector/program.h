@@ -22,6 +22,7 @@
 #include "vector.h"
 #include "timezone.h"
 
+/* program.c looks at the order: of those about times, and those about floats, which follow them. */
 typedef enum CScanOperation
 {
 	CSCAN_COLUMN,				/* loaded by a function of the caller's */
@@ -50,7 +51,8 @@ typedef struct CScanInstruction
 {
 	CScanOperation operation;
 	int			left;			/* registers before this one; of a column its
-								 * number */
+								 * number; of a constant any number: equal
+								 * instructions have one register */
 	int			right;
 	int64_t		constant;		/* a constant's value; a unit; a field of a date;
 								 * the number of a zone */

@@ -42,7 +42,7 @@ typedef struct CScanFloatSum
 	double		sum;
 } CScanFloatSum;
 
-/* Of avg() of floats: their number, sum, and sum of squares of differences from the average */
+/* Of avg(), stddev() and the like of floats: their number, sum, and sum of squares of differences from the average */
 typedef struct CScanFloatAverage
 {
 	double		n;

@@ -21,10 +21,11 @@
  * bits, and its vector has no bounds; a string is its number among those of its
  * column.  A *selection* says which of the rows still count.
  *
- * Invariant: no operation overflows.  A vector has bounds, each operation works
- * out those of its result first, and what may not fit is not done at all
- * (program.c).  Its caller then lets somebody else compute these rows, with
- * that one's errors.
+ * Invariant: no operation on integers overflows.  A vector has bounds, each
+ * operation works out those of its result first, and what may not fit is not done
+ * at all.  Floats and local times are computed first and looked at afterwards
+ * (program.c).  What does not fit is not used: the caller lets somebody else compute
+ * these rows, with that one's errors.
  *
  * All of this is plain C.  Memory is the caller's.
  *
