@@ -22,6 +22,18 @@
 StaticAssertDecl(CSCAN_BATCH == CSCAN_VECTOR && CSCAN_BATCH >= MaxHeapTuplesPerPage,
 				 "a batch must hold a vector of column runs, and the rows of a page");
 
+/* The number of the scan's decoder of a column of the table. */
+static int
+find_decoder(const CScanColumns *columns, int attribute)
+{
+	for (int i = 0; i < columns->ncolumns; i++)
+	{
+		if (columns->attributes[i] == attribute)
+			return i;
+	}
+	elog(ERROR, "a scan of columns does not read attribute %d", attribute + 1);
+}
+
 CScanBatch *
 cscan_batch_create(CScanState *scan, const Bitmapset *attributes, CScanRoom *room)
 {
@@ -42,11 +54,8 @@ cscan_batch_create(CScanState *scan, const Bitmapset *attributes, CScanRoom *roo
 		column->typlen = TupleDescAttr(desc, attribute)->attlen;
 		column->scale = -1;
 		column->integers = cscan_room_take(room, CSCAN_BATCH * sizeof(int64));
-		for (int i = 0; scan->columns && i < scan->columns->ncolumns; i++)
-		{
-			if (scan->columns->attributes[i] == attribute)
-				column->decoder = i;
-		}
+		if (scan->columns)
+			column->decoder = find_decoder(scan->columns, attribute);
 	}
 	batch->page = cscan_page_columns_create(desc, numbers, batch->ncolumns, room);
 	return batch;

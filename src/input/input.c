@@ -254,27 +254,27 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	return input;
 }
 
-/* Forget the values with which conditions compare. */
+/* Forget the values with which conditions compare, and what dictionaries' entries have answered. */
 static void
 forget_fixed(CScanInput *input)
 {
+	ListCell   *lc;
+
 	for (int i = 0; i < input->nindex_clauses; i++)
 		input->index_clauses[i]->fixed_known = false;
 	for (int i = 0; i < input->nclauses; i++)
 		input->clauses[i]->fixed_known = false;
 	for (int i = 0; i < input->nfilters; i++)
 		input->filters[i]->fixed_known = false;
+	foreach(lc, input->questions)
+		((CScanQuestion *) lfirst(lc))->runs = 0;
 	cscan_cases_begin(input);
 }
 
 void
 cscan_input_begin(CScanInput *input)
 {
-	ListCell   *lc;
-
 	forget_fixed(input);
-	foreach(lc, input->questions)
-		((CScanQuestion *) lfirst(lc))->runs = 0;
 }
 
 void
