@@ -10,9 +10,9 @@
  *		result			what a group's state becomes
  *
  * Sums, averages, counts, minima and maxima of numbers, and deviations of floats,
- * have states of their own (vector/states.h).  A result is made by the functions by which
- * PostgreSQL's aggregates make it, and a state below a Gather has the form that
- * their combine functions expect.
+ * have states of their own (vector/states.h).  A result is made by the functions by
+ * which PostgreSQL's aggregates make it, and a state below a Gather has the form
+ * that their combine functions expect.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,6 +39,33 @@
 /* ------------------------------------------------------------------
  * Which aggregates there are
  * ------------------------------------------------------------------ */
+
+/* What makes such an aggregate of floats of the state that it shares with avg(); else NULL. */
+static PGFunction
+deviation_of(Oid function)
+{
+	switch (function)
+	{
+		case F_VARIANCE_FLOAT4:
+		case F_VARIANCE_FLOAT8:
+		case F_VAR_SAMP_FLOAT4:
+		case F_VAR_SAMP_FLOAT8:
+			return float8_var_samp;
+		case F_VAR_POP_FLOAT4:
+		case F_VAR_POP_FLOAT8:
+			return float8_var_pop;
+		case F_STDDEV_FLOAT4:
+		case F_STDDEV_FLOAT8:
+		case F_STDDEV_SAMP_FLOAT4:
+		case F_STDDEV_SAMP_FLOAT8:
+			return float8_stddev_samp;
+		case F_STDDEV_POP_FLOAT4:
+		case F_STDDEV_POP_FLOAT8:
+			return float8_stddev_pop;
+		default:
+			return NULL;
+	}
+}
 
 static void
 find_kind(CScanAggregate *aggregate)
@@ -100,30 +127,6 @@ find_kind(CScanAggregate *aggregate)
 		case F_AVG_FLOAT8:
 			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
 			break;
-		case F_VARIANCE_FLOAT4:
-		case F_VARIANCE_FLOAT8:
-		case F_VAR_SAMP_FLOAT4:
-		case F_VAR_SAMP_FLOAT8:
-			aggregate->deviation = float8_var_samp;
-			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
-			break;
-		case F_VAR_POP_FLOAT4:
-		case F_VAR_POP_FLOAT8:
-			aggregate->deviation = float8_var_pop;
-			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
-			break;
-		case F_STDDEV_FLOAT4:
-		case F_STDDEV_FLOAT8:
-		case F_STDDEV_SAMP_FLOAT4:
-		case F_STDDEV_SAMP_FLOAT8:
-			aggregate->deviation = float8_stddev_samp;
-			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
-			break;
-		case F_STDDEV_POP_FLOAT4:
-		case F_STDDEV_POP_FLOAT8:
-			aggregate->deviation = float8_stddev_pop;
-			aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
-			break;
 		case F_MAX_FLOAT4:
 		case F_MAX_FLOAT8:
 			aggregate->maximum = true;
@@ -134,6 +137,9 @@ find_kind(CScanAggregate *aggregate)
 			aggregate->kind = CSCAN_AGGREGATE_FLOAT_EXTREME;
 			break;
 		default:
+			aggregate->deviation = deviation_of(aggregate->aggref->aggfnoid);
+			if (aggregate->deviation)
+				aggregate->kind = CSCAN_AGGREGATE_FLOAT_AVERAGE;
 			break;
 	}
 }

@@ -779,9 +779,13 @@ why_none(const PlannerInfo *root, bool is_distinct, const List *clauses)
 {
 	if (!cscan_vectors_enabled)
 		return "cscan.vectors is off";
-	if (is_distinct ? root->parse->hasDistinctOn : root->parse->groupingSets != NIL)
-		return is_distinct ? "SELECT DISTINCT ON does not run on vectors" : "GROUP BY with grouping sets does not run on vectors";
-	return clauses != NIL && !enable_hashagg ? "enable_hashagg is off" : NULL;
+	if (is_distinct && root->parse->hasDistinctOn)
+		return "SELECT DISTINCT ON does not run on vectors";
+	if (!is_distinct && root->parse->groupingSets != NIL)
+		return "GROUP BY with grouping sets does not run on vectors";
+	if (clauses != NIL && !enable_hashagg)
+		return "enable_hashagg is off";
+	return NULL;
 }
 
 static void

@@ -51,8 +51,8 @@ typedef struct CScanInstruction
 {
 	CScanOperation operation;
 	int			left;			/* registers before this one; of a column its
-								 * number; of a constant any number: equal
-								 * instructions have one register */
+								 * number; of a constant any: instructions that are
+								 * equal share a register */
 	int			right;
 	int64_t		constant;		/* a constant's value; a unit; a field of a date;
 								 * the number of a zone */
