@@ -107,7 +107,7 @@ COLUMNS = {
                           free=(*CORE, *OF_COLUMNS), buffers=SMALL, cache=SMALL),
     # On vectors a stream is over before the next one begins: there is nothing to share then.
     'table3 at once': partitioned('the same, all streams at one time', TABLE2, OF_COLUMNS, ('columns-normal',), delay=0.0,
-                                  free=OF_COLUMNS, buffers=SMALL, cache=SMALL),
+                                  free=OF_COLUMNS, buffers=SMALL, cache=SMALL, memory=4 * PER_BACKEND, follow=True),
 }
 
 # Table 4: the sets of columns that queries read.
