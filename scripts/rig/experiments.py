@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from .apart import CASES as APART, Apart
 from .cold import CASES, Cold
 from .data import MANY_LOCKS
+from .extremes import Alter, Large, Slow
 from .loadrate import LoadRate
 from .loops import Loops
 from .pgbench import Oltp, Overload
@@ -151,6 +152,12 @@ QUERIES = {
     'answers, workers': Policies('answers under each policy with two parallel workers', ((2, False), (2, True))),
 }
 
+EXTREMES = {
+    'buffers': Large('12 GB of shared buffers, 5 GB of them one table'),
+    'slow device': Slow('eight scans at one time whose chunks take 3 s each'),
+    'alter': Alter('sixteen scans and an ALTER TABLE that waits for them'),
+}
+
 EXPERIMENTS = {
     'alone': Alone('each query alone and cold, what latencies are normalised by'),
     'costs': Costs('CPU time for a block, in memory and where it has to be loaded: what scripts/simulate has to know'),
@@ -185,6 +192,7 @@ EXPERIMENTS = {
     'cold1-nolimit': Streams('one cold FAST scan alone, no limit on the disk', FullScans('F'), limited=False, repeat=2),
     'cold-alone': Cold('a cold table scanned by one query, in four ways, CScan forced'),
     'apart': Apart('two and four scans of different tables in the page cache, no limit on the disk'),
+    'extremes': Sweep('very large buffers, a very slow device, somebody who waits for the table', EXTREMES, ('alter',)),
     'loops10': Loops('a scan of lineitem beside ten endless loops over partsupp'),
     'warm1': Warm('one scan of a table that is all in shared buffers, CScan forced'),
     'range1': Streams('one cold FAST scan alone, of a range of 60 % of an ordered table', Ranges(1, (60,)),
@@ -239,6 +247,11 @@ TARGETS = {
     ('cold1', '', 'relevance', 'postgres'): {'seconds': 1.03},
     ('cold1-nolimit', '', 'relevance', 'postgres'): {'seconds': 1.03},
     ('loops10', '', 'relevance', ''): {'share': AtLeast(0.5)},
+    ('extremes', 'buffers', 'relevance', ''): {'idle': 0.02, 'waiting': 0.05, 'granted': AtLeast(1.0)},
+    ('extremes', 'buffers', 'relevance', 'postgres'): {'next': 1.02},
+    ('extremes', 'slow device', 'relevance', ''): {'more': 1.1, 'self': 1.0},
+    ('extremes', 'alter', 'relevance', ''): {'more': 1.05},
+    ('extremes', 'alter', 'relevance', 'postgres'): {'wait': 1.0},
     ('cold-alone', '', 'relevance', 'postgres'): dict.fromkeys(CASES, 1.03),
     ('apart', '', 'relevance', 'postgres'): dict.fromkeys(APART, 1.05),
     ('warm1', '', 'relevance', 'postgres'): {'count': 1.03, 'FAST': 1.03, 'project': 1.03},

@@ -321,6 +321,12 @@ class Report:
                'the scan, and beside it.',
                self.plain_table(('loops10',), {'scan s': ('seconds', 1, 2), 'share': ('share', 1, 2), 'before s': ('before', 1, 2), 'beside s': ('mean', 1, 2),
                                                'read GB': ('bytes', GB, 2)}))
+        yield ("Extremes. more: bytes read, of those at full speed, or without the ALTER TABLE, which took wait; self: chunks that a scan read for itself; "
+               "idle, waiting: the manager's CPU time, of a core, beside a cursor that waits, and while VACUUM waits for its page; granted: of the LOCK "
+               'NOWAIT right after a scan.',
+               self.plain_table(('extremes',), {'s': ('seconds', 1, 2), 'read GB': ('bytes', GB, 2), 'more': ('more', 1, 3), 'self': ('self', 1, 2),
+                                                'wait s': ('wait', 1, 2), 'held GB': ('held', GB, 1), 'idle %': ('idle', 0.01, 2),
+                                                'waiting %': ('waiting', 0.01, 2), 'granted': ('granted', 1, 2)}))
         yield ('An index of columns where rows are written; quick again: how long after the writers stopped a scan takes less than 0.3 of what '
                "PostgreSQL's takes.",
                self.plain_table(('writes',), {'COPY s': ('COPY', 1, 2), 'transaction ms': ('transaction', 0.001, 3), 'FAST s': ('FAST', 1, 2),
