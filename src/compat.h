@@ -213,6 +213,17 @@ cscan_decode_zone(const char *name, pg_tz **zone, int *east)
 	}
 }
 
+/* 18: with asynchronous I/O, reads give the kernel no advice before, whatever flags they have */
+static inline bool
+cscan_io_omits_advice(void)
+{
+#if PG_VERSION_NUM >= 180000
+	return io_method != IOMETHOD_SYNC && !cscan_io_is_direct();
+#else
+	return false;
+#endif
+}
+
 /* 18: do other processes make the reads that a process asks for? */
 static inline bool
 cscan_io_has_workers(void)

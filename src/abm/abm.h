@@ -86,7 +86,7 @@ typedef struct CScanLoaded
 
 extern void cscan_loader_init(void);
 extern void cscan_loader_start(const CScanAction *act, const CScanSharedTable *table,
-							   int steps_ahead);
+							   int steps_ahead, bool is_fast);
 extern bool cscan_loader_step(int slot);
 extern bool cscan_loader_finish(int slot, CScanLoaded *loaded);
 extern void cscan_loader_give_up(int slot);

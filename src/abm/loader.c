@@ -9,13 +9,15 @@
  *
  *		15, 16	advice to prefetch; a step reads block by block
  *		17		advice and vectored reads; a step reads one of them
- *		18, 19	asynchronous reads; a step waits for one of them
+ *		18, 19	advice and asynchronous reads; a step waits for one of them
  *
  * Only so many are handed over ahead, so that a load can be given up soon.
  *
- * A load that goes on where the last one ended needs no advice.  The kernel
- * has read ahead by itself, which costs less, since it puts these reads into
- * large pages.
+ * Without advice the kernel reads ahead by itself, beyond the load's end and by
+ * megabytes on some machines.  What it brings there has mostly gone from the page
+ * cache when it is wanted.  But it costs less CPU time, since the kernel puts these
+ * reads into large pages.  So only a load that goes on where the last one ended, on
+ * fast storage, has no advice.
  *
  * Every read that was started is waited for, whatever happens.  With io_uring
  * a read that nobody waits for keeps its buffers pinned.
@@ -67,7 +69,7 @@ typedef struct CScanLoad
 	bool		seen;			/* there, and nobody had to guess */
 	bool		drop;			/* what it need not keep is to be dropped */
 	bool		keep;			/* if so: it is to keep the load */
-	bool		sequential;		/* the kernel reads ahead by itself */
+	bool		advised;		/* the kernel reads no more than this */
 	CScanRun	run;			/* the run being read, or handed over */
 	int			next_run;		/* number of the run that follows it */
 	BlockNumber next;			/* the next block of the run */
@@ -154,6 +156,17 @@ unasked_run(const CScanLoad *f)
 	return f->next < f->run.end ? f->next_run - 1 : f->next_run;
 }
 
+/*
+ * Advise on blocks of a run.  Blocks in shared buffers need no advice; the ends
+ * show whether these are there.
+ */
+static void
+advise(CScanLoad *f, BlockNumber first, int n)
+{
+	if (!cscan_in_buffers(f->held->locator, first) || !cscan_in_buffers(f->held->locator, first + n - 1))
+		cscan_page_cache_advise(f->held->locator, first, n);
+}
+
 #if CSCAN_HAVE_VECTORED_IO
 
 /* Start to read the next blocks that are not there yet. */
@@ -179,6 +192,8 @@ start_read(CScanLoad *f)
 		return;
 	}
 
+	if (f->advised && cscan_io_omits_advice())
+		advise(f, f->next, n);
 	memset(read, 0, sizeof(CScanRead));
 	read->op.smgr = cscan_smgropen(f->held->locator);
 #if CSCAN_HAVE_AIO
@@ -189,7 +204,7 @@ start_read(CScanLoad *f)
 	read->op.forknum = MAIN_FORKNUM;
 	read->op.strategy = f->strategy;
 	if (StartReadBuffers(&read->op, &f->held->buffers[place], f->next, &n,
-						 f->sequential ? 0 : READ_BUFFERS_ISSUE_ADVICE))
+						 f->advised ? READ_BUFFERS_ISSUE_ADVICE : 0))
 	{
 		read->started = true;
 		read->run = f->next_run - 1;
@@ -268,15 +283,14 @@ forget_reads(CScanLoad *f)
 /*
  * Advise on the next blocks, a piece of a run at a time.  The storage manager
  * of these versions advises only on single blocks, which become single small
- * reads.  Blocks in shared buffers need no advice; the ends of the piece show
- * whether it is there.
+ * reads.
  */
 static void
 advise_ahead(CScanLoad *f)
 {
 	uint32		ahead = f->steps_ahead * BLOCKS_AT_ONCE;
 
-	while (!f->sequential && f->nadvised < f->nread + ahead)
+	while (f->advised && f->nadvised < f->nread + ahead)
 	{
 		uint32		n;
 
@@ -288,9 +302,7 @@ advise_ahead(CScanLoad *f)
 			f->next_advice = f->advice.first;
 		}
 		n = Min(f->advice.end - f->next_advice, Max(ahead / 2, 1));
-		if (!cscan_in_buffers(f->held->locator, f->next_advice) ||
-			!cscan_in_buffers(f->held->locator, f->next_advice + n - 1))
-			cscan_page_cache_advise(f->held->locator, f->next_advice, n);
+		advise(f, f->next_advice, n);
 		f->next_advice += n;
 		f->nadvised += n;
 	}
@@ -474,23 +486,24 @@ find_runs(CScanLoad *f)
 		f->runs[f->nruns++] = run;
 }
 
-/* Is it one run, right behind the last load? */
+/* Does the load need advice?  One run right behind the last load does not, if the storage is fast. */
 static void
-note_sequence(CScanLoad *f)
+note_sequence(CScanLoad *f, bool is_fast)
 {
-	f->sequential = f->nruns == 1 && f->runs[0].first == next_block &&
-		RelFileLocatorEquals(f->held->locator, next_locator);
+	f->advised = !is_fast || f->nruns != 1 || f->runs[0].first != next_block ||
+		!RelFileLocatorEquals(f->held->locator, next_locator);
 	if (f->nruns > 0)
 		next_block = f->runs[f->nruns - 1].end;
 	next_locator = f->held->locator;
 }
 
 /*
- * Begin a load that the pool decided, with so many steps handed over ahead.
+ * Begin a load that the pool decided, with so many steps handed over ahead, from
+ * fast storage or not.
  * cscan_loader_finish() or cscan_loader_give_up() must follow.
  */
 void
-cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int steps_ahead)
+cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int steps_ahead, bool is_fast)
 {
 	CScanLoad  *f = &loads[act->slot];
 	MemoryContext old_context = CurrentMemoryContext;
@@ -534,7 +547,7 @@ cscan_loader_start(const CScanAction *act, const CScanSharedTable *table, int st
 	{
 		find_runs(f);
 		cscan_frames_make_room(f->held, act->place.end - act->place.first);
-		note_sequence(f);
+		note_sequence(f, is_fast);
 		look_before_reads(f);
 		begin_reads(f);
 	}

@@ -176,21 +176,6 @@ steps_ahead(const CScanAction *act)
 	return Max(MIN_STEPS_AHEAD, (int) (AHEAD_TIME / time));
 }
 
-static void
-start_load(const CScanAction *act, uint64 now)
-{
-	CScanLoadInFlight *load = &in_flight[nin_flight++];
-
-	CSCAN_FAULT(CSCAN_FAULT_ABM_START_LOAD);
-	load->slot = act->slot;
-	load->scan = act->scan;
-	load->policy = cscan_pool.scans[act->scan].policy;
-	load->started = now;
-	load->arrived = 0;
-	load->waited = false;
-	cscan_loader_start(act, &cscan_tables[act->space], steps_ahead(act));
-}
-
 /*
  * Note the time per block (us) of a load that a scan had to wait for.  Other
  * loads tell nothing of the storage, since the kernel may have read ahead.
@@ -208,6 +193,21 @@ static bool
 storage_is_fast(void)
 {
 	return block_time > 0 && block_time < FAST_BLOCK_TIME;
+}
+
+static void
+start_load(const CScanAction *act, uint64 now)
+{
+	CScanLoadInFlight *load = &in_flight[nin_flight++];
+
+	CSCAN_FAULT(CSCAN_FAULT_ABM_START_LOAD);
+	load->slot = act->slot;
+	load->scan = act->scan;
+	load->policy = cscan_pool.scans[act->scan].policy;
+	load->started = now;
+	load->arrived = 0;
+	load->waited = false;
+	cscan_loader_start(act, &cscan_tables[act->space], steps_ahead(act), storage_is_fast());
 }
 
 /*
