@@ -265,6 +265,10 @@ finish_load(int n)
 	}
 	nwake = find_scans_to_wake(load.slot, true, PG_UINT64_MAX);
 	copies = cscan_shared_may_copy(load.scan, &next);
+
+	/* If another of its chunks is in flight, the scan copies behind that one, unless it is loaded, too. */
+	if (!copies && cscan_shared_may_copy_soon(load.scan, &next))
+		cscan_pool_set_warm(&cscan_pool, load.scan, true);
 	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
 	cscan_unlock();
 	wake_scans(nwake);

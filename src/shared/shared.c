@@ -56,11 +56,10 @@ cscan_shared_most_room(void)
 /*
  * Several processes copy faster than the ABM, but only for their own scan.  So no
  * other scan may want the chunk.  They may be those of a parallel scan, unless I/O
- * workers copy for the ABM, or of different scans.  Where chunks come in order, none
- * may be passed over that is being loaded.
+ * workers copy for the ABM, or of different scans.
  */
 bool
-cscan_shared_may_copy(int scan, uint32 *chunk)
+cscan_shared_may_copy_soon(int scan, uint32 *chunk)
 {
 	const CScanScan *s = &cscan_pool.scans[scan];
 
@@ -71,7 +70,16 @@ cscan_shared_may_copy(int scan, uint32 *chunk)
 		cscan_pool_peek(&cscan_pool, scan, chunk) &&
 		cscan_pool_absent_for(&cscan_pool, scan, *chunk) &&
 		cscan_pool_interested(&cscan_pool, *chunk) <= 1 &&
-		!cscan_space_is_columnar(cscan_pool_space_of(&cscan_pool, *chunk)) &&
+		!cscan_space_is_columnar(cscan_pool_space_of(&cscan_pool, *chunk));
+}
+
+/* Where chunks come in order, none may be passed over that is being loaded. */
+bool
+cscan_shared_may_copy(int scan, uint32 *chunk)
+{
+	const CScanScan *s = &cscan_pool.scans[scan];
+
+	return cscan_shared_may_copy_soon(scan, chunk) &&
 		(!cscan_pool.state->traits[s->policy].in_order ||
 		 *chunk == cscan_pool_next_wanted(&cscan_pool, scan, s->position));
 }

@@ -435,8 +435,9 @@ extern uint32 cscan_shared_most_room(void);
 
 /*
  * May a process of this scan copy the scan's next chunk from the page cache?
- * Sets *chunk to it.  Call with the lock held.
+ * Sets *chunk to it.  Call with the lock held.  "soon": once those in flight have come.
  */
+extern bool cscan_shared_may_copy_soon(int scan, uint32 *chunk);
 extern bool cscan_shared_may_copy(int scan, uint32 *chunk);
 
 #endif							/* CSCAN_SHARED_H */
