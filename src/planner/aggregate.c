@@ -48,10 +48,9 @@
 #include "planner/planner.h"
 
 /*
- * What is left of the CPU's part in the cost of a scan and of an aggregate, for
- * column runs and for pages; doc/benchmarks.md (Vectors) has what was measured.
+ * What is left of the CPU's part in the cost of a scan of pages and of an aggregate;
+ * doc/benchmarks.md (Vectors) has what was measured.
  */
-#define RUNS_SHARE		0.1
 #define PAGES_SHARE		0.5
 #define VECTORS_SHARE	0.1
 
@@ -371,6 +370,8 @@ static Cost
 saved(Path *path)
 {
 	Cost		cost = 0;
+	Cost		per_row;
+	Cost		run_cost;
 	double		share;
 	ListCell   *lc;
 
@@ -384,9 +385,16 @@ saved(Path *path)
 			cost += saved(lfirst(lc)) / (foreach_current_index(lc) < first_partial ? Max(path->parallel_workers, 1) : 1);
 		return cost;
 	}
-	share = cscan_is_column_path(path) ? RUNS_SHARE : PAGES_SHARE;
-	cost = rows_looked_at(path) * (cpu_tuple_cost + path->parent->baserestrictcost.per_tuple);
-	return (1.0 - share) * Min(cost, path->total_cost - path->startup_cost);
+	per_row = cpu_tuple_cost + path->parent->baserestrictcost.per_tuple;
+	run_cost = path->total_cost - path->startup_cost;
+	share = cscan_is_column_path(path) ? CSCAN_RUNS_SHARE : PAGES_SHARE;
+	cost = rows_looked_at(path) * per_row;
+
+	/* The scan's rows are found on vectors, too, and then handed out. */
+	if (cscan_is_column_path(path) && cscan_column_path_has_vectors(path))
+		return (CSCAN_RUNS_ROW_SHARE - CSCAN_RUNS_DROP_SHARE) * path->rows * per_row +
+			(CSCAN_RUNS_DROP_SHARE - share) * Min(cost, run_cost / CSCAN_RUNS_DROP_SHARE);
+	return (1.0 - share) * Min(cost, run_cost);
 }
 
 /* The correlation of a column's values with their places, from 0 to 1; 0 if it is not known. */

@@ -23,6 +23,7 @@
 #include "access/table.h"
 #include "access/visibilitymap.h"
 #include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -279,11 +280,69 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Relation heap, Relation index, c
 	return any;
 }
 
+/*
+ * Does each condition compare a column with a value, or ask whether it is null?
+ * Whether it has vectors is known only when the scan begins, but these mostly do.
+ */
+static bool
+has_vectors(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+		List	   *args = NIL;
+		int			ncolumns = 0;
+		ListCell   *arg;
+
+		if (IsA(clause, OpExpr))
+			args = ((OpExpr *) clause)->args;
+		else if (IsA(clause, ScalarArrayOpExpr))
+			args = ((ScalarArrayOpExpr *) clause)->args;
+		else if (IsA(clause, NullTest))
+			args = list_make1(((NullTest *) clause)->arg);
+		foreach(arg, args)
+		{
+			Node	   *node = strip_implicit_coercions(lfirst(arg));
+
+			if (IsA(node, Var))
+				ncolumns++;
+			else if (contain_var_clause(node) || contain_subplans(node))
+				return false;
+		}
+		if (ncolumns != 1)
+			return false;
+	}
+	return cscan_vectors_enabled;
+}
+
+bool
+cscan_is_column_path(const Path *path)
+{
+	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods == &column_path_methods;
+}
+
+Oid
+cscan_column_path_index(const Path *path)
+{
+	return (Oid) linitial_int(((const CustomPath *) path)->custom_private);
+}
+
+bool
+cscan_column_path_has_vectors(const Path *path)
+{
+	return (bool) lsecond_int(((const CustomPath *) path)->custom_private);
+}
+
 /* Set a path's costs; doc/cost.md explains them. */
 static void
 set_costs(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CScanColumnExtent *extent, Path *path)
 {
-	double		rows = rel->tuples * (extent->run_blocks + extent->heap_blocks) / Max(rel->pages, 1);
+	double		per_block = rel->tuples / Max(rel->pages, 1);
+	double		run_rows = per_block * extent->run_blocks;
+	double		heap_rows = per_block * extent->heap_blocks;
+	Cost		per_row = cpu_tuple_cost + rel->baserestrictcost.per_tuple;
 	double		divisor = 1.0;
 	Cost		random_cost;
 	Cost		seq_cost;
@@ -301,7 +360,10 @@ set_costs(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CS
 	io += extent->heap_blocks *
 		(random_cost - (random_cost - seq_cost) * sqrt(Min(1.0, extent->heap_blocks / Max(rel->pages, 1))));
 
-	cpu = rows * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
+	cpu = (run_rows + heap_rows) * per_row;
+	if (cscan_column_path_has_vectors(path))
+		cpu = (heap_rows + CSCAN_RUNS_DROP_SHARE * run_rows +
+			   (CSCAN_RUNS_ROW_SHARE - CSCAN_RUNS_DROP_SHARE) * Min(run_rows, path->rows)) * per_row;
 	if (path->parallel_workers > 0)
 	{
 		divisor = path->parallel_workers;
@@ -312,18 +374,6 @@ set_costs(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CS
 	/* All row groups are looked at before the first row. */
 	path->startup_cost = rel->baserestrictcost.startup + path->pathtarget->cost.startup + looking;
 	path->total_cost = path->startup_cost + io + cpu / divisor + path->pathtarget->cost.per_tuple * path->rows;
-}
-
-bool
-cscan_is_column_path(const Path *path)
-{
-	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods == &column_path_methods;
-}
-
-Oid
-cscan_column_path_index(const Path *path)
-{
-	return (Oid) linitial_int(((const CustomPath *) path)->custom_private);
 }
 
 static Path *
@@ -339,7 +389,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CS
 	path->path.parallel_workers = workers;
 	path->path.rows = rel->rows;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make1_int((int) info->indexoid);
+	path->custom_private = list_make2_int((int) info->indexoid, has_vectors(rel));
 	path->methods = &column_path_methods;
 	set_costs(root, rel, info, extent, &path->path);
 	return &path->path;

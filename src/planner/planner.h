@@ -73,6 +73,18 @@ extern bool cscan_is_column_path(const Path *path);
 /* The index of such a path. */
 extern Oid	cscan_column_path_index(const Path *path);
 
+/* Are its rows priced as found on vectors? */
+extern bool cscan_column_path_has_vectors(const Path *path);
+
+/*
+ * What is left of a row's CPU cost on vectors of column runs: of a row that is
+ * aggregated, that is dropped by a scan, and that is handed out.  doc/cost.md has
+ * what was measured.
+ */
+#define CSCAN_RUNS_SHARE		0.1
+#define CSCAN_RUNS_DROP_SHARE	0.12
+#define CSCAN_RUNS_ROW_SHARE	0.6
+
 /*
  * convert.c: a CScan in the place of a SeqScan, a TidRangeScan, or a marked
  * BitmapHeapScan.
