@@ -18,9 +18,6 @@
 /* How often a waiting process looks up, and how long a delay is (ms). */
 #define WAIT_ROUND	10
 
-#define STUTTER_EVERY	64
-#define STUTTER_SECONDS	2
-
 typedef enum CScanFaultAction
 {
 	CSCAN_FAULT_ERROR,
@@ -28,8 +25,7 @@ typedef enum CScanFaultAction
 	CSCAN_FAULT_FATAL,
 	CSCAN_FAULT_KILL,
 	CSCAN_FAULT_WAIT,
-	CSCAN_FAULT_DELAY,
-	CSCAN_FAULT_STUTTER
+	CSCAN_FAULT_DELAY
 } CScanFaultAction;
 
 static const char *const places[] = {
@@ -69,7 +65,6 @@ static const char *const actions[] = {
 	[CSCAN_FAULT_KILL] = "kill",
 	[CSCAN_FAULT_WAIT] = "wait",
 	[CSCAN_FAULT_DELAY] = "delay",
-	[CSCAN_FAULT_STUTTER] = "stutter",
 };
 
 int			cscan_fault_place = CSCAN_FAULT_NONE;
@@ -180,10 +175,6 @@ cscan_fault_reached(void)
 			break;
 		case CSCAN_FAULT_DELAY:
 			pg_usleep(WAIT_ROUND * 1000L);
-			break;
-		case CSCAN_FAULT_STUTTER:
-			if (fault_count % STUTTER_EVERY == 0)
-				pg_usleep(STUTTER_SECONDS * 1000000L);
 			break;
 	}
 }

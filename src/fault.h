@@ -16,7 +16,6 @@
  *		wait		it stays there until it is interrupted or the configuration
  *					is reloaded; the log says that it has come
  *		delay		it takes 10 ms longer
- *		stutter		each 64th time it takes 2 s longer
  *
  * No place is inside the scheduler's lock.  While the setting is empty a place
  * costs a test of a variable.

@@ -48,14 +48,6 @@
 #define MIN_STEPS_AHEAD		4
 #define MAX_STEPS_AHEAD		32
 
-/*
- * The longest step of a load is remembered for so many steps, more than the
- * kernel reads ahead at once.  One that takes longer than this (us) says more of
- * the ABM, that somebody stops, than of a device.
- */
-#define STEPS_REMEMBERED	1024
-#define LONGEST_STEP		10000000
-
 /* Files are closed after so many loads. */
 #define TIDY_AFTER_LOADS	1024
 
@@ -415,22 +407,6 @@ note_arrived(CScanLoadInFlight *load)
 	load->waited |= nwake > 0;
 }
 
-/*
- * The ABM shows that the oldest load has gone on by a step.  The longest of the
- * last steps fades, so that one that was long by chance does not count for ever.
- */
-static void
-note_step(void)
-{
-	uint64		now = cscan_now();
-	uint64		before = Max(pg_atomic_read_u64(&cscan_shared->abm_progress), in_flight[0].started);
-	uint64		longest = pg_atomic_read_u64(&cscan_shared->abm_longest_step);
-
-	longest -= longest / STEPS_REMEMBERED;
-	pg_atomic_write_u64(&cscan_shared->abm_longest_step, Max(longest, Min(now - before, LONGEST_STEP)));
-	cscan_shared_abm_reads(now);
-}
-
 /* Read a step of the oldest load.  Returns false if nothing is left to be read. */
 bool
 cscan_loads_step(void)
@@ -438,7 +414,7 @@ cscan_loads_step(void)
 	if (!cscan_loader_step(in_flight[0].slot))
 		return false;
 	note_arrived(&in_flight[0]);
-	note_step();
+	cscan_shared_abm_reads(cscan_now());
 	return true;
 }
 

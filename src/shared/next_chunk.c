@@ -259,7 +259,6 @@ expect(const CScanRegistration *reg)
 	step = cscan_pool_load_time(&cscan_pool, space, CSCAN_STEP_BLOCKS);
 	turns = e.load * PATIENCE_LOADS * Max(cscan_pool_running(&cscan_pool), 1);
 	e.sign_of_life = Max(e.sign_of_life, (uint64) (CSCAN_ABM_STUCK_STEPS * step));
-	e.sign_of_life = Max(e.sign_of_life, CSCAN_ABM_STUCK_LONGEST * pg_atomic_read_u64(&cscan_shared->abm_longest_step));
 	e.wait = Max(e.wait, (uint64) turns);
 	return e;
 }

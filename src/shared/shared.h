@@ -55,12 +55,10 @@
 /*
  * The ABM is taken for stuck after so long (us) without a sign of life, or
  * without progress of a load where one is wanted.  On slow storage it is the
- * time of so many steps of a load.  Where the kernel reads ahead by megabytes the
- * first step waits for many: then it is the time of so many of the longest steps.
+ * time of so many steps of a load.
  */
 #define CSCAN_ABM_STUCK_AFTER		1000000
 #define CSCAN_ABM_STUCK_STEPS		8
-#define CSCAN_ABM_STUCK_LONGEST		2
 
 /* Blocks of a load's step: 128 kB, between which the ABM looks for other work. */
 #define CSCAN_STEP_BLOCKS			(128 * 1024 / BLCKSZ)
@@ -287,8 +285,6 @@ typedef struct CScanShared
 	pg_atomic_uint64 abm_alive; /* when it last went round, or a load went on
 								 * (us) */
 	pg_atomic_uint64 abm_progress;	/* when a load last went on (us) */
-	pg_atomic_uint64 abm_longest_step;	/* of the last some hundred steps of
-										 * loads (us) */
 
 	/* Frames that scans have taken, without a ring or for one; no lock. */
 	pg_atomic_uint64 scans_took;

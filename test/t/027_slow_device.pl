@@ -3,8 +3,6 @@
 # scan may take it for stuck and read for itself.  And a load that takes so long
 # holds up nobody: a scan that waits can be cancelled, and a table that the ABM
 # has held can be locked and dropped as soon as its last scan has ended.
-#
-# Where the kernel reads 8 MB ahead, each 64th step takes as long as all of these.
 
 use strict;
 use warnings;
@@ -79,24 +77,6 @@ foreach my $policy (qw(relevance normal elevator))
 	cmp_ok($self_reads, '<=', 3, "$policy: scans do not read for themselves");
 	cmp_ok($blocks_read, '>=', $pages, "$policy: the ABM has read the table");
 }
-
-# The ABM does not know of steps that take two seconds before the first has ended,
-# and lets nobody drop its table until then.
-$node->append_conf('postgresql.conf', q(
-cscan.chunk_size = 4MB
-cscan.debug_fault = 'abm-read stutter'));
-sql($node, 'CREATE TABLE before WITH (fillfactor = 10) AS SELECT * FROM t');
-$node->restart;
-wait_for_abm($node);
-ok(poll($node, 'SELECT is_cscan FROM cscan_why_not()'), 'stutter: the ABM is there');
-my @scans = map { session($node, name => "stutter, scan $_") } 1 .. 4;
-is($scans[0]->query('SELECT count(*), sum(i) FROM before'), $right, 'stutter: right');
-sql($node, 'DROP TABLE before; SELECT cscan_stat_reset()');
-$_->send('SELECT count(*), sum(i) FROM t') foreach @scans;
-is($_->result . $_->err, $right, "$_->{name}: right") foreach @scans;
-is(stat_sum($node, 'self_reads'), 0, 'stutter: then no scan reads for itself');
-cmp_ok(stat_sum($node, 'blocks_read'), '>=', $pages, 'stutter: the ABM has read the table');
-$_->quit foreach @scans;
 
 $node->stop;
 done_testing();
