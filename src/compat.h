@@ -218,7 +218,7 @@ static inline bool
 cscan_io_omits_advice(void)
 {
 #if PG_VERSION_NUM >= 180000
-	return io_method != IOMETHOD_SYNC && !cscan_io_is_direct();
+	return io_method != IOMETHOD_SYNC;
 #else
 	return false;
 #endif

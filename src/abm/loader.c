@@ -74,6 +74,7 @@ typedef struct CScanLoad
 	int			next_run;		/* number of the run that follows it */
 	BlockNumber next;			/* the next block of the run */
 	int			steps_ahead;	/* steps that are handed over ahead */
+	BlockNumber next_advice;	/* the next block of its run without advice */
 #if CSCAN_HAVE_VECTORED_IO
 	CScanRead  *reads;			/* a ring of steps_ahead */
 	uint32		nstarted;
@@ -81,7 +82,6 @@ typedef struct CScanLoad
 #else
 	CScanRun	advice;			/* the run that advice is at */
 	int			next_advice_run;	/* number of the run that follows it */
-	BlockNumber next_advice;	/* its next block without advice */
 	uint32		nadvised;		/* blocks */
 	uint32		nread;			/* blocks read, or found */
 #endif
@@ -146,6 +146,9 @@ blocks_left(CScanLoad *f)
 		return false;
 	f->run = f->runs[f->next_run++];
 	f->next = f->run.first;
+#if CSCAN_HAVE_VECTORED_IO
+	f->next_advice = f->next;
+#endif
 	return true;
 }
 
@@ -192,8 +195,11 @@ start_read(CScanLoad *f)
 		return;
 	}
 
-	if (f->advised && cscan_io_omits_advice())
+	if (f->advised && f->next >= f->next_advice && cscan_io_omits_advice())
+	{
 		advise(f, f->next, n);
+		f->next_advice = f->next + n;
+	}
 	memset(read, 0, sizeof(CScanRead));
 	read->op.smgr = cscan_smgropen(f->held->locator);
 #if CSCAN_HAVE_AIO
@@ -490,8 +496,9 @@ find_runs(CScanLoad *f)
 static void
 note_sequence(CScanLoad *f, bool is_fast)
 {
-	f->advised = !is_fast || f->nruns != 1 || f->runs[0].first != next_block ||
-		!RelFileLocatorEquals(f->held->locator, next_locator);
+	f->advised = !cscan_io_is_direct() &&
+		(!is_fast || f->nruns != 1 || f->runs[0].first != next_block ||
+		 !RelFileLocatorEquals(f->held->locator, next_locator));
 	if (f->nruns > 0)
 		next_block = f->runs[f->nruns - 1].end;
 	next_locator = f->held->locator;

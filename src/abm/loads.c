@@ -168,6 +168,30 @@ steps_ahead(const CScanAction *act)
 	return Max(MIN_STEPS_AHEAD, (int) (AHEAD_TIME / time));
 }
 
+/* Likewise; what is loaded from the page cache counts, too. */
+static bool
+device_is_fast(const CScanAction *act)
+{
+	double		time = cscan_pool.state->devices[cscan_pool.spaces[act->space].device].block_time;
+
+	return time > 0 && time < FAST_BLOCK_TIME;
+}
+
+static void
+start_load(const CScanAction *act, uint64 now)
+{
+	CScanLoadInFlight *load = &in_flight[nin_flight++];
+
+	CSCAN_FAULT(CSCAN_FAULT_ABM_START_LOAD);
+	load->slot = act->slot;
+	load->scan = act->scan;
+	load->policy = cscan_pool.scans[act->scan].policy;
+	load->started = now;
+	load->arrived = 0;
+	load->waited = false;
+	cscan_loader_start(act, &cscan_tables[act->space], steps_ahead(act), device_is_fast(act));
+}
+
 /*
  * Note the time per block (us) of a load that a scan had to wait for.  Other
  * loads tell nothing of the storage, since the kernel may have read ahead.
@@ -185,21 +209,6 @@ static bool
 storage_is_fast(void)
 {
 	return block_time > 0 && block_time < FAST_BLOCK_TIME;
-}
-
-static void
-start_load(const CScanAction *act, uint64 now)
-{
-	CScanLoadInFlight *load = &in_flight[nin_flight++];
-
-	CSCAN_FAULT(CSCAN_FAULT_ABM_START_LOAD);
-	load->slot = act->slot;
-	load->scan = act->scan;
-	load->policy = cscan_pool.scans[act->scan].policy;
-	load->started = now;
-	load->arrived = 0;
-	load->waited = false;
-	cscan_loader_start(act, &cscan_tables[act->space], steps_ahead(act), storage_is_fast());
 }
 
 /*
@@ -258,9 +267,12 @@ finish_load(int n)
 	nwake = find_scans_to_wake(load.slot, true, PG_UINT64_MAX);
 	copies = cscan_shared_may_copy(load.scan, &next);
 
-	/* If another of its chunks is in flight, the scan copies behind that one, unless it is loaded, too. */
+	/* In order the scan takes this chunk first, and then copies, unless the next is loaded, too. */
 	if (!copies && cscan_shared_may_copy_soon(load.scan, &next))
+	{
 		cscan_pool_set_warm(&cscan_pool, load.scan, true);
+		copies = true;
+	}
 	more = !cscan_shared->abm_idle || cscan_pool_wants_load(&cscan_pool, now);
 	cscan_unlock();
 	wake_scans(nwake);

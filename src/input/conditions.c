@@ -464,8 +464,8 @@ compile_list(CScanInput *input, ScalarArrayOpExpr *op, CScanPredicate *p)
  * escape at the pattern's end, or a nondeterministic collation, and a comparison of
  * numerics never does.
  */
-static bool
-is_harmless(const OpExpr *op)
+bool
+cscan_condition_is_harmless(const OpExpr *op)
 {
 	const Const *pattern;
 
@@ -533,7 +533,7 @@ may_fail(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_OpExpr:
-			if (is_harmless((OpExpr *) node))
+			if (cscan_condition_is_harmless((OpExpr *) node))
 				return expression_tree_walker(node, may_fail, context);
 			break;
 		case T_Param:

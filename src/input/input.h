@@ -314,6 +314,9 @@ extern void cscan_condition_compile(CScanInput *input, CScanClause *clause);
 /* May a condition be asked of all rows of a batch, although somebody may stop before them? */
 extern bool cscan_condition_asks_ahead(const CScanInput *input, const CScanClause *clause);
 
+/* Does an operator raise no error, though it is not marked leakproof? */
+extern bool cscan_condition_is_harmless(const OpExpr *op);
+
 /* Find the values with which a condition compares in this pass. */
 extern void cscan_condition_fix(CScanInput *input, CScanClause *clause);
 

@@ -392,8 +392,9 @@ saved(Path *path)
 
 	/* The scan's rows are found on vectors, too, and then handed out. */
 	if (cscan_is_column_path(path) && cscan_column_path_has_vectors(path))
-		return (CSCAN_RUNS_ROW_SHARE - CSCAN_RUNS_DROP_SHARE) * path->rows * per_row +
-			(CSCAN_RUNS_DROP_SHARE - share) * Min(cost, run_cost / CSCAN_RUNS_DROP_SHARE);
+		return Min((1.0 - share / CSCAN_RUNS_ROW_SHARE) * run_cost,
+				   (CSCAN_RUNS_ROW_SHARE - CSCAN_RUNS_DROP_SHARE) * path->rows * per_row +
+				   (CSCAN_RUNS_DROP_SHARE - share) * Min(cost, run_cost / CSCAN_RUNS_DROP_SHARE));
 	return (1.0 - share) * Min(cost, run_cost);
 }
 

@@ -31,10 +31,12 @@
 #include "optimizer/paths.h"
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
 #include "cscan.h"
 #include "exec/exec.h"
+#include "input/input.h"
 #include "planner/planner.h"
 
 /* Groups that are looked at, and blocks of each whose visibility is */
@@ -281,40 +283,70 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Relation heap, Relation index, c
 }
 
 /*
- * Does each condition compare a column with a value, or ask whether it is null?
- * Whether it has vectors is known only when the scan begins, but these mostly do.
+ * Is a condition likely to have vectors?  That is known only when the scan begins.
+ * Mostly it compares a column with a value by an operator that raises no error, or
+ * asks whether it is null.
  */
 static bool
-has_vectors(const RelOptInfo *rel)
+has_vectors(Node *clause)
 {
+	List	   *args = list_make1(clause);
+	Oid			function = InvalidOid;
+	int			ncolumns = 0;
+	ListCell   *lc;
+
+	if (IsA(clause, BoolExpr))
+	{
+		foreach(lc, ((BoolExpr *) clause)->args)
+		{
+			if (!has_vectors(lfirst(lc)))
+				return false;
+		}
+		return true;
+	}
+	if (IsA(clause, OpExpr))
+	{
+		args = ((OpExpr *) clause)->args;
+		function = ((OpExpr *) clause)->opfuncid;
+	}
+	else if (IsA(clause, ScalarArrayOpExpr))
+	{
+		args = ((ScalarArrayOpExpr *) clause)->args;
+		function = ((ScalarArrayOpExpr *) clause)->opfuncid;
+	}
+	else if (IsA(clause, NullTest))
+		args = list_make1(((NullTest *) clause)->arg);
+	if (OidIsValid(function) && !get_func_leakproof(function) &&
+		!(IsA(clause, OpExpr) && cscan_condition_is_harmless((OpExpr *) clause)))
+		return false;
+	foreach(lc, args)
+	{
+		Node	   *node = strip_implicit_coercions(lfirst(lc));
+
+		if (IsA(node, Var))
+			ncolumns++;
+		else if (contain_var_clause(node) || contain_subplans(node) || contain_volatile_functions(node))
+			return false;
+	}
+	return ncolumns == 1;
+}
+
+/* Does a filter on vectors find the rows?  Rows that nobody asks have none. */
+static bool
+is_filtered(const RelOptInfo *rel)
+{
+	bool		any = false;
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
 	{
-		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
-		List	   *args = NIL;
-		int			ncolumns = 0;
-		ListCell   *arg;
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 
-		if (IsA(clause, OpExpr))
-			args = ((OpExpr *) clause)->args;
-		else if (IsA(clause, ScalarArrayOpExpr))
-			args = ((ScalarArrayOpExpr *) clause)->args;
-		else if (IsA(clause, NullTest))
-			args = list_make1(((NullTest *) clause)->arg);
-		foreach(arg, args)
-		{
-			Node	   *node = strip_implicit_coercions(lfirst(arg));
-
-			if (IsA(node, Var))
-				ncolumns++;
-			else if (contain_var_clause(node) || contain_subplans(node))
-				return false;
-		}
-		if (ncolumns != 1)
+		if (!rinfo->pseudoconstant && !has_vectors((Node *) rinfo->clause))
 			return false;
+		any |= !rinfo->pseudoconstant;
 	}
-	return cscan_vectors_enabled;
+	return any && cscan_vectors_enabled;
 }
 
 bool
@@ -389,7 +421,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CS
 	path->path.parallel_workers = workers;
 	path->path.rows = rel->rows;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private = list_make2_int((int) info->indexoid, has_vectors(rel));
+	path->custom_private = list_make2_int((int) info->indexoid, is_filtered(rel));
 	path->methods = &column_path_methods;
 	set_costs(root, rel, info, extent, &path->path);
 	return &path->path;
