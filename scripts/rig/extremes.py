@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from . import data
 from .cluster import Failure
-from .limits import MB, scheduled
+from .limits import MB
 from .streams import PER_BACKEND, START, Warm
-from .testbed import CHUNK, MANAGER, SMALLEST_CACHE, Watch
+from .testbed import CHUNK, SMALLEST_CACHE, Watch, manager_cpu
 from .workload import VARIANTS, check_plan, span_of
 
 GB = 1024 * MB
@@ -104,12 +104,9 @@ class Large(Warm):
             own.execute('ROLLBACK')
 
     def cpu(self, rig):
-        before = self.managed(rig)
+        before = manager_cpu(rig.limit)
         time.sleep(SPAN)
-        return (self.managed(rig) - before) / SPAN
-
-    def managed(self, rig):
-        return sum(ran for ran, _, _ in scheduled(rig.limit.processes(), MANAGER).values())
+        return (manager_cpu(rig.limit) - before) / SPAN
 
 
 def together(sessions, sql, delay):
@@ -125,30 +122,21 @@ def together(sessions, sql, delay):
 
 
 @dataclass
-class Slow:
-    """more: bytes read, of those at full speed; self: chunks that a scan read for itself, on average."""
+class Together:
+    """Scans of a part of lineitem, started one after the other."""
     about: str
     count: int = 8
-    size: int = 10              # percent of the table
-    load: float = 3.0           # seconds for a chunk
-    variants: tuple = ('relevance',)
-    reference: tuple = ('relevance',)
+    span: tuple = (45, 55)      # percent of the table
+    variants: tuple = ('postgres', 'relevance')
+    reference: tuple = ('postgres',)
     database: str = data.TPCH
     repeat: int = 1
 
-    def guess(self, table, bandwidth):
-        return 2 * START + self.size / 100 * table / (CHUNK * 1024) * self.load * 1.5
-
-    def measure(self, rig, variants, run, place):
+    def scan(self, rig, name, buffers, bandwidth, page_cache, delay, beside=lambda: {}, chunk=None):
+        """Cold, on a server of its own; delay is in seconds, beside() is called when all have begun, and its row is added."""
         facts = data.load(rig.cluster, self.database)
-        sql = span_of('FAST', 45, 45 + self.size, facts['days']).sql
-        buffers = BUFFERS
-        for name in variants:
-            quick, slow = (self.once(rig, name, sql, buffers, bandwidth) for bandwidth in (rig.settings.bandwidth, CHUNK * 1024 / self.load))
-            yield {'variant': name, **slow, 'more': slow['bytes'] / quick['bytes'] if quick['bytes'] else None}
-
-    def once(self, rig, name, sql, buffers, bandwidth):
-        rig.start(buffers, bandwidth, SMALLEST_CACHE + self.count * PER_BACKEND, **rig.chunks(CHUNK))
+        sql = span_of('FAST', *self.span, facts['days']).sql
+        rig.start(buffers, bandwidth, page_cache + self.count * PER_BACKEND, **rig.chunks(chunk))
         rig.prepare(self.database, VARIANTS[name].hidden)
         sessions = [rig.cluster.connect(self.database, **VARIANTS[name].settings) for _ in range(self.count)]
         for session in sessions:
@@ -156,58 +144,58 @@ class Slow:
         with Watch(rig.cluster.major, name, rig.limit) as watch:
             watch.begin()
             begin = time.perf_counter()
-            answers = together(sessions, sql, 2 * CHUNK * 1024 / (bandwidth or 500 * MB))()
+            finish = together(sessions, sql, delay)
+            time.sleep((self.count + 1) * delay)
+            more = beside()
+            answers = finish()
             seconds = time.perf_counter() - begin
-        (own,) = sessions[0].execute('SELECT sum(self_reads)::float8 FROM cscan_stat').fetchone()
+        own = sessions[0].execute('SELECT sum(self_reads)::float8 FROM cscan_stat').fetchone()[0] if VARIANTS[name].policy else 0.0
         for session in sessions:
             session.close()
         rig.cluster.stop()
         rig.answers.check(f'{name} on {rig.cluster.major}', answers)
-        return {'seconds': seconds, 'self': own / self.count, **watch.used}
+        return {'variant': name, 'seconds': seconds, 'self': own / self.count, **more, **watch.used}
+
+    def compared(self, row, base):
+        return {**row, 'more': row['bytes'] / base['bytes'] if base['bytes'] else None}
 
 
 @dataclass
-class Alter:
+class Slow(Together):
+    """more: bytes read, of those at full speed; self: chunks that a scan read for itself, on average."""
+    variants: tuple = ('relevance',)
+    reference: tuple = ('relevance',)
+    load: float = 3.0           # seconds for a chunk
+
+    def guess(self, table, bandwidth):
+        return 2 * START + (self.span[1] - self.span[0]) / 100 * table / (CHUNK * 1024) * self.load * 1.5
+
+    def measure(self, rig, variants, run, place):
+        for name in variants:
+            quick, slow = (self.scan(rig, name, BUFFERS, bandwidth, SMALLEST_CACHE, 2 * CHUNK * 1024 / (bandwidth or 500 * MB), chunk=CHUNK)
+                           for bandwidth in (rig.settings.bandwidth, CHUNK * 1024 / self.load))
+            yield self.compared(slow, quick)
+
+
+@dataclass
+class Alter(Together):
     """wait: seconds until the statement is done; more: bytes read, of those without it."""
-    about: str
     count: int = 16
-    variants: tuple = ('postgres', 'relevance')
-    reference: tuple = ('postgres',)
-    database: str = data.TPCH
-    repeat: int = 1
+    span: tuple = (0, 100)
     delay = 0.2
 
     def guess(self, table, bandwidth):
         return 2 * (START + 3 * table / (bandwidth or 500 * MB))
 
     def measure(self, rig, variants, run, place):
-        facts = data.load(rig.cluster, self.database)
-        sql = span_of('FAST', 0, 100, facts['days']).sql
+        settings = rig.settings
         for name in variants:
-            without, row = (self.once(rig, name, sql, alter) for alter in (False, True))
-            yield {'variant': name, **row, 'more': row['bytes'] / without['bytes'] if without['bytes'] else None}
+            without, row = (self.scan(rig, name, settings.shared_buffers, settings.bandwidth, settings.page_cache, self.delay * rig.cluster.scale, beside)
+                            for beside in (lambda: {}, lambda: self.alter(rig)))
+            yield self.compared(row, without)
 
-    def once(self, rig, name, sql, alter):
-        delay = self.delay * rig.cluster.scale
-        rig.start(rig.settings.shared_buffers, rig.settings.bandwidth, rig.settings.page_cache + self.count * PER_BACKEND, **rig.chunks())
-        rig.prepare(self.database, VARIANTS[name].hidden)
-        sessions = [rig.cluster.connect(self.database, **VARIANTS[name].settings) for _ in range(self.count)]
-        for session in sessions:
-            check_plan(session, sql, name, VARIANTS[name].plan)
-        wait = None
-        with rig.cluster.connect(self.database) as other, Watch(rig.cluster.major, name, rig.limit) as watch:
-            watch.begin()
+    def alter(self, rig):
+        with rig.cluster.connect(self.database) as other:
             begin = time.perf_counter()
-            finish = together(sessions, sql, delay)
-            if alter:
-                time.sleep((self.count + 1) * delay)
-                asked = time.perf_counter()
-                other.execute("BEGIN; ALTER TABLE lineitem ALTER l_comment SET DEFAULT ''; ROLLBACK")
-                wait = time.perf_counter() - asked
-            answers = finish()
-            seconds = time.perf_counter() - begin
-        for session in sessions:
-            session.close()
-        rig.cluster.stop()
-        rig.answers.check(f'{name} on {rig.cluster.major}', answers)
-        return {'seconds': seconds, 'wait': wait, **watch.used}
+            other.execute("BEGIN; ALTER TABLE lineitem ALTER l_comment SET DEFAULT ''; ROLLBACK")
+            return {'wait': time.perf_counter() - begin}

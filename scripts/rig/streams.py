@@ -28,10 +28,10 @@ from dataclasses import dataclass, field
 
 from . import data
 from .cluster import DATABASE
-from .limits import MB, USUAL_PACE, pace, scheduled, slices, time_reads
+from .limits import MB, USUAL_PACE, pace, slices, time_reads
 from .progress import note, say
 from .seeks import Seeks
-from .testbed import BLOCK, MANAGER, CacheLimit, Reads, Watch, share_of
+from .testbed import BLOCK, CacheLimit, Reads, Watch, manager_cpu, share_of
 from .trace import loads
 from .workload import POLICIES, VARIANTS, check_plan, query, run_streams, side_by_side, span_of
 
@@ -254,14 +254,11 @@ class Costs:
         with rig.cluster.connect(self.database, **VARIANTS[name].settings) as session:
             session.execute('SELECT count(*) FROM nation')
             session.execute('EXPLAIN ' + sql)
-            before = self.managed(rig)
+            before = manager_cpu(rig.limit)
             all, factor = self.cpu(rig, [session], sql)
-            loading = (self.managed(rig) - before) * factor
+            loading = (manager_cpu(rig.limit) - before) * factor
             read, waits = session.execute('SELECT sum(blocks_read), sum(waits) FROM cscan_stat').fetchone()
         return all, loading, float(read or 1), float(waits or 1)
-
-    def managed(self, rig):
-        return sum(ran for ran, _, _ in scheduled(rig.limit.processes(), MANAGER).values())
 
     def cpu(self, rig, sessions, sql):
         """Of a session, with CPUs of USUAL_PACE, and what these make of a second of now; the whole server's are divided, where they are known."""

@@ -10,6 +10,7 @@ so that the memory limit leaves the page cache what was asked for and nothing mo
     usual_buffers(scale), usual_chunk(scale)
                                         shared_buffers in bytes and cscan.chunk_size in kB that go with a scale of TPC-H
     share_of(setting)                   cscan.buffer_share as a number
+    manager_cpu(limit)                  seconds of CPU that cscan's worker has used
 """
 import contextlib
 import math
@@ -164,6 +165,11 @@ class Rig:
                 connection.execute('DROP EXTENSION IF EXISTS cscan; CREATE EXTENSION cscan')
             connection.execute("""UPDATE pg_index SET indisvalid = NOT indisvalid
                 WHERE indrelid = to_regclass('lineitem') AND indisvalid = (indexrelid::regclass::text = %s)""", (hidden,))
+
+
+def manager_cpu(limit):
+    """Seconds of CPU that the manager has used."""
+    return sum(ran for ran, _, _ in scheduled(limit.processes(), MANAGER).values())
 
 
 class CacheLimit:
