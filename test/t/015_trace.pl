@@ -112,6 +112,7 @@ $workers->query($parallel);
 $workers->send(ambling_query('t', 200, 1, 0.05));
 push @running, $workers;
 ok(poll($node, 'SELECT count(*) >= 10 FROM cscan_scans WHERE chunks_done > 0'), 'ten scans run');
+ok(poll($node, q(SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker' AND wait_event = 'PgSleep')), 'and a worker');
 ok(begin_trace('one.trace'), 'a trace begins while they do');
 
 set_conf($node, 'cscan.buffer_share' => '0.25');
