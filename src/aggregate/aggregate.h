@@ -139,6 +139,8 @@ typedef struct CScanAggregateState
 	List	   *distinct;		/* of count(DISTINCT ...) */
 	List	   *arguments;
 	List	   *filters;
+	Bitmapset  *filtered_distinct;	/* those with a FILTER, by number */
+	Bitmapset  *filtered_arguments;
 	List	   *targets;		/* what the Append returns; NIL: these are the
 								 * scan's own columns */
 	int			nkeys;

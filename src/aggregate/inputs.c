@@ -100,13 +100,16 @@ create(CScanAggregateState *node, int number)
 	CScanState *scan = cscan_inputs_scan(node, number);
 	PlanState  *child = &scan->css.ss.ps;
 	MemoryContext old = MemoryContextSwitchTo(node->css.ss.ps.state->es_query_cxt);
+	CScanInputExprs exprs;
 	CScanInput *input;
 
-	input = cscan_input_create(scan, &node->common,
-							   translate_list(node, child, node->keys),
-							   translate_list(node, child, node->distinct),
-							   translate_list(node, child, node->arguments),
-							   translate_list(node, child, node->filters));
+	exprs.keys = translate_list(node, child, node->keys);
+	exprs.distinct = translate_list(node, child, node->distinct);
+	exprs.arguments = translate_list(node, child, node->arguments);
+	exprs.filters = translate_list(node, child, node->filters);
+	exprs.filtered_distinct = node->filtered_distinct;
+	exprs.filtered_arguments = node->filtered_arguments;
+	input = cscan_input_create(scan, &node->common, &exprs);
 	MemoryContextSwitchTo(old);
 	return input;
 }

@@ -266,6 +266,8 @@ cscan_aggregates_init(CScanAggregateState *node, List *aggrefs)
 			if (aggregate->kind == CSCAN_AGGREGATE_DISTINCT)
 			{
 				aggregate->distinct_key = list_length(node->distinct);
+				if (aggregate->aggref->aggfilter)
+					node->filtered_distinct = bms_add_member(node->filtered_distinct, aggregate->distinct_key);
 				node->distinct = lappend(node->distinct, entry->expr);
 				continue;
 			}
@@ -275,6 +277,8 @@ cscan_aggregates_init(CScanAggregateState *node, List *aggrefs)
 				aggregate->type = getBaseType(exprType((Node *) entry->expr));
 				aggregate->typlen = get_typlen(aggregate->type);
 			}
+			if (aggregate->aggref->aggfilter)
+				node->filtered_arguments = bms_add_member(node->filtered_arguments, list_length(node->arguments));
 			node->arguments = lappend(node->arguments, entry->expr);
 		}
 		if (aggregate->aggref->aggfilter)

@@ -61,6 +61,18 @@ create(CScanInput *input, int n, bool has_conditions)
 	return choice;
 }
 
+/*
+ * May this part of a condition be asked of all rows that need the choice?  An error is
+ * wrong if the choice is computed for rows that do not need it.
+ */
+static bool
+may_ask(const CScanInput *input, const CScanQuestion *question)
+{
+	if (question->is_by_row)
+		return false;
+	return question->is_of_strings || !question->may_fail || (input->choice_depth == 1 && !input->is_guarded);
+}
+
 /* All conditions have to be on vectors, and none may compute a value. */
 static CScanClause *
 compile_condition(CScanInput *input, Expr *expr)
@@ -74,7 +86,7 @@ compile_condition(CScanInput *input, Expr *expr)
 		return NULL;
 	foreach(lc, clause->questions)
 	{
-		if (((CScanQuestion *) lfirst(lc))->is_by_row)
+		if (!may_ask(input, lfirst(lc)))
 			return NULL;
 	}
 	return clause;

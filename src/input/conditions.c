@@ -562,7 +562,8 @@ make_question(CScanInput *input, CScanClause *clause, Expr *expr, CScanPredicate
 {
 	CScanQuestion *question = cscan_question_create(input, expr);
 
-	clause->may_fail |= may_fail((Node *) expr, input);
+	question->may_fail = may_fail((Node *) expr, input);
+	clause->may_fail |= question->may_fail;
 	clause->vectorized |= !question->is_by_row;
 	clause->questions = lappend(clause->questions, question);
 	p->kind = CSCAN_ASK;

@@ -85,7 +85,7 @@ create(CScanState *node, CScanRooms *rooms)
 	CScanFilter *filter = palloc0(sizeof(CScanFilter));
 
 	filter->common.rooms = rooms;
-	filter->input = cscan_input_create(node, &filter->common, NIL, NIL, NIL, NIL);
+	filter->input = cscan_input_create(node, &filter->common, &(CScanInputExprs) {NIL});
 	while (filter->nclauses < filter->input->nclauses &&
 		   cscan_condition_asks_ahead(filter->input, filter->input->clauses[filter->nclauses]))
 	{

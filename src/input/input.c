@@ -70,8 +70,10 @@ make_clause(CScanInput *input, Expr *expr)
 
 	cscan_row_expr_init(&clause->row, input, expr);
 	clause->is_whole = expr == NULL;
+	input->is_guarded = true;
 	if (expr)
 		cscan_condition_compile(input, clause);
+	input->is_guarded = false;
 	return clause;
 }
 
@@ -182,14 +184,16 @@ cscan_key_kind(Node *key, CScanKeyKind *kind)
 }
 
 static void
-make_key(CScanInput *input, CScanKeyInput *key, Expr *expr)
+make_key(CScanInput *input, CScanKeyInput *key, Expr *expr, bool is_filtered)
 {
 	key->kind = input->common->key_kinds[key - input->keys];
 	cscan_row_expr_init(&key->row, input, expr);
 	key->column = IsA(expr, Var) ? cscan_batch_column(input->batch, ((Var *) expr)->varattno - 1) : -1;
+	input->is_guarded = is_filtered;
 	key->vectorized = (cscan_key_is_integer(key->kind) || key->kind == CSCAN_KEY_NUMERIC) &&
 		!contain_volatile_functions((Node *) expr) && cscan_number_compile(input, expr, &key->number) &&
 		key->number.mixed == NULL;
+	input->is_guarded = false;
 	if (key->vectorized && key->kind == CSCAN_KEY_FLOAT)
 		cscan_number_order(input, &key->number);
 	key->integers = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(int64));
@@ -197,22 +201,23 @@ make_key(CScanInput *input, CScanKeyInput *key, Expr *expr)
 }
 
 static void
-make_argument(CScanInput *input, CScanArgumentInput *argument, Expr *expr)
+make_argument(CScanInput *input, CScanArgumentInput *argument, Expr *expr, bool is_filtered)
 {
 	cscan_row_expr_init(&argument->row, input, expr);
 	argument->column = IsA(expr, Var) ? cscan_batch_column(input->batch, ((Var *) expr)->varattno - 1) : -1;
+	input->is_guarded = is_filtered;
 	argument->vectorized = !contain_volatile_functions((Node *) expr) &&
 		cscan_number_compile(input, expr, &argument->number);
+	input->is_guarded = false;
 }
 
 CScanInput *
-cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys, List *distinct, List *arguments,
-				   List *filters)
+cscan_input_create(CScanState *scan, const CScanInputCommon *common, const CScanInputExprs *exprs)
 {
 	CScanInput *input = palloc0(sizeof(CScanInput));
 	CustomScan *plan = (CustomScan *) scan->css.ss.ps.plan;
-	List	   *all_keys = list_concat_copy(keys, distinct);
-	List	   *exprs = list_concat(list_concat_copy(all_keys, arguments), filters);
+	List	   *all_keys = list_concat_copy(exprs->keys, exprs->distinct);
+	List	   *all = list_concat(list_concat_copy(all_keys, exprs->arguments), exprs->filters);
 	List	   *index_conditions = scan->kind == CSCAN_BITMAP ? plan->custom_exprs : NIL;
 	ListCell   *lc;
 	int			i = 0;
@@ -222,8 +227,8 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	input->room.rooms = common->rooms;
 	input->ps = &scan->css.ss.ps;
 	input->econtext = input->ps->ps_ExprContext;
-	exprs = list_concat(list_concat(exprs, plan->scan.plan.qual), index_conditions);
-	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid, exprs), &input->room);
+	all = list_concat(list_concat(all, plan->scan.plan.qual), index_conditions);
+	input->batch = cscan_batch_create(scan, needed_attributes(plan->scan.scanrelid, all), &input->room);
 	input->batch->selection = &input->selection;
 	input->choice_methods = &cscan_cases_methods;
 	input->session_zone = session_timezone;
@@ -233,19 +238,26 @@ cscan_input_create(CScanState *scan, const CScanInputCommon *common, List *keys,
 	input->program.batch_memory = (CScanMemory) {take, input};
 	make_index_clauses(input, index_conditions);
 	make_clauses(input, plan->scan.plan.qual);
-	input->nkeys = list_length(keys);
-	input->ndistinct = list_length(distinct);
+	input->nkeys = list_length(exprs->keys);
+	input->ndistinct = list_length(exprs->distinct);
 	input->keys = palloc0((list_length(all_keys) + 1) * sizeof(CScanKeyInput));
 	foreach(lc, all_keys)
-		make_key(input, &input->keys[i++], lfirst(lc));
-	input->narguments = list_length(arguments);
+	{
+		make_key(input, &input->keys[i], lfirst(lc),
+				 i >= input->nkeys && bms_is_member(i - input->nkeys, exprs->filtered_distinct));
+		i++;
+	}
+	input->narguments = list_length(exprs->arguments);
 	input->arguments = palloc0((input->narguments + 1) * sizeof(CScanArgumentInput));
 	i = 0;
-	foreach(lc, arguments)
-		make_argument(input, &input->arguments[i++], lfirst(lc));
-	input->filters = palloc((list_length(filters) + 1) * sizeof(CScanClause *));
+	foreach(lc, exprs->arguments)
+	{
+		make_argument(input, &input->arguments[i], lfirst(lc), bms_is_member(i, exprs->filtered_arguments));
+		i++;
+	}
+	input->filters = palloc((list_length(exprs->filters) + 1) * sizeof(CScanClause *));
 	i = 0;
-	foreach(lc, filters)
+	foreach(lc, exprs->filters)
 		input->filters[i++] = make_clause(input, lfirst(lc));
 	input->nfilters = i;
 

@@ -88,6 +88,7 @@ typedef struct CScanQuestion
 	CScanRowExpr row;
 	int			column;			/* the only one that it needs, or -1 */
 	bool		is_by_row;		/* it is computed row by row, in every batch */
+	bool		may_fail;		/* PostgreSQL computes it, and may raise an error */
 	uint64		runs;			/* whose dictionary's entries have answers */
 	uint8	   *answers;		/* for each entry; 0: not asked yet */
 	bool		is_of_nulls;	/* is the column null? */
@@ -200,6 +201,8 @@ struct CScanInput
 	List	   *choices;		/* CScanChoice; the program's column -1 is the first */
 	const CScanChoiceMethods *choice_methods;
 	int			choice_depth;	/* of the one that is being compiled */
+	bool		is_guarded;		/* not each selected row may need what is being
+								 * compiled: there is a FILTER, an AND, an OR */
 	List	   *zone_names;		/* CScanZoneName of each of the program's zones; the
 								 * first is the session's */
 	pg_tz	   *session_zone;	/* of this batch */
@@ -349,12 +352,19 @@ extern bool cscan_choice_is_full(const CScanChoice *choice, uint16 row);
 /* What grows in a memory context. */
 extern CScanMemory cscan_memory_of(MemoryContext context);
 
-/*
- * Make the input of a scan for these keys, keys of DISTINCT, arguments and filters:
- * lists of expressions with the scan's columns.
- */
-extern CScanInput *cscan_input_create(CScanState *scan, const CScanInputCommon *common,
-									  List *keys, List *distinct, List *arguments, List *filters);
+/* Expressions with a scan's columns */
+typedef struct CScanInputExprs
+{
+	List	   *keys;			/* to group by */
+	List	   *distinct;		/* keys of DISTINCT */
+	List	   *arguments;
+	List	   *filters;
+	Bitmapset  *filtered_distinct;	/* those that only the rows of a FILTER need */
+	Bitmapset  *filtered_arguments;
+} CScanInputExprs;
+
+/* Make the input of a scan for these expressions. */
+extern CScanInput *cscan_input_create(CScanState *scan, const CScanInputCommon *common, const CScanInputExprs *exprs);
 
 /* Begin a pass. */
 extern void cscan_input_begin(CScanInput *input);

@@ -50,10 +50,12 @@ SELECT query, same(query) FROM unnest(ARRAY[
     'SELECT max(CASE WHEN o THEN v END) FROM t', 'SELECT sum(id) FILTER (WHERE CASE WHEN o THEN grp ELSE 5 END = 5) FROM t', 'SELECT sum(CASE WHEN (grp = 1) IS TRUE THEN 1 END) FROM t']) query;
 \pset format aligned
 \pset tuples_only off
--- A CaseTestExpr is not always x: in a WHEN, SQL/JSON (from 16 on), arrays and CASE have one, too.
-CREATE TABLE c AS SELECT i AS id, CASE i % 3 WHEN 0 THEN '[1, 2]' WHEN 1 THEN '{"a" : 1}' ELSE 'other' END AS v FROM generate_series(1, 4000) i;
+-- Over columns.  A CaseTestExpr is not always x: in a WHEN, SQL/JSON (from 16 on), arrays and CASE have one, too.
+CREATE TABLE c WITH (fillfactor = 10) AS SELECT i AS id, CASE i % 3 WHEN 0 THEN '[1, 2]' WHEN 1 THEN '{"a" : 1}' ELSE 'other' END AS v FROM generate_series(1, 4000) i;
 CREATE INDEX c_columns ON c USING cscan_columns (id, v) WITH (row_group_blocks = 64);
 VACUUM (FREEZE, ANALYZE) c;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT sum(CASE v WHEN upper('other') THEN 1 END) FROM c;
 SELECT query, answer(query, false) = answer(query, true) AS same FROM unnest(ARRAY[
     'SELECT count(*), sum(CASE v WHEN JSON_ARRAY(1, 2 RETURNING text) THEN 1 WHEN JSON_OBJECT(''a'': 1 RETURNING text) THEN 100000 ELSE 0 END) FROM c',
     'SELECT CASE v WHEN JSON_OBJECT(''a'': 1 RETURNING text) THEN 1 ELSE 0 END, count(*) FROM c GROUP BY 1',
@@ -65,6 +67,26 @@ EXECUTE p(3, 'value 3');
 EXECUTE p(4, NULL);
 RESET plan_cache_mode;
 SELECT x, y.* FROM generate_series(1, 3) x, LATERAL (SELECT sum(CASE WHEN grp = x THEN id END), sum(CASE WHEN grp <> 0 THEN x END) FROM t OFFSET 0) y;
+-- A condition that raises an error is not asked of rows that need no CASE.  v::int is asked of a dictionary's entries.
+CREATE TABLE e WITH (fillfactor = 10) AS SELECT i AS id, CASE i % 50 WHEN 7 THEN 'none' ELSE (i % 50)::text END AS v FROM generate_series(1, 4000) i;
+CREATE INDEX e_columns ON e USING cscan_columns (id, v) WITH (row_group_blocks = 64);
+VACUUM (FREEZE, ANALYZE) e;
+EXPLAIN (COSTS OFF) SELECT sum(CASE WHEN v::int > 5 THEN id END) FROM e;
+\pset format unaligned
+\pset tuples_only on
+SELECT query, same(query) FROM unnest(ARRAY[
+    'SELECT sum(CASE WHEN v::int > 5 THEN id END) FROM e', 'SELECT sum(CASE WHEN v::int > 5 THEN id END) FROM e WHERE v <> ''none''',
+    'SELECT sum(CASE WHEN v <> ''none'' AND v::int > 5 THEN id END), sum(CASE WHEN v = ''none'' THEN 0 WHEN v::int > 5 THEN id END) FROM e',
+    'SELECT CASE WHEN v::int > 5 THEN 1 END, count(*) FROM e WHERE v <> ''none'' GROUP BY 1', 'SELECT CASE WHEN v::int > 5 THEN 1 END, count(*) FROM e GROUP BY 1',
+    'SELECT sum(CASE WHEN v::int > 5 THEN id END) FILTER (WHERE v <> ''none''), sum(CASE WHEN v = ''3'' THEN id END) FILTER (WHERE id > 5) FROM e',
+    'SELECT count(DISTINCT CASE WHEN v::int > 5 THEN 1 ELSE 2 END) FILTER (WHERE v <> ''none'') FROM e',
+    'SELECT sum(CASE WHEN v <> ''none'' THEN CASE WHEN v::int > 5 THEN id END END) FROM e',
+    'SELECT sum(coalesce(CASE WHEN v = ''none'' THEN 0 END, CASE WHEN v::int > 5 THEN 1 ELSE 2 END)) FROM e',
+    'SELECT count(*) FROM e WHERE v = ''none'' OR CASE WHEN v::int > 5 THEN 1 END = 1', 'SELECT id FROM e WHERE v = ''none'' OR CASE WHEN v::int > 5 THEN 1 END = 1',
+    'SELECT count(*) FILTER (WHERE v = ''none'' OR CASE WHEN v::int > 5 THEN 1 END = 1) FROM e']) query;
+\pset format aligned
+\pset tuples_only off
+RESET enable_seqscan;
 -- One in another, and little stack
 SET max_stack_depth = '200kB';
 SELECT n, answer, same, by_row IS NULL AS on_vectors FROM unnest('{1,7,8,9,60}'::int[]) n,

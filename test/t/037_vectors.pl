@@ -193,7 +193,7 @@ sub condition
 	return "$column IS " . one('NULL', 'NOT NULL') if $kind == 5;
 	return one('o', 'NOT o', 'o IS TRUE', 'o IS NOT FALSE') if $kind == 6;
 	return "$column " . one('IN', 'NOT IN') . ' (' . join(', ', $value, one(@{ $values{$column} })) . ')' if $kind == 7 && $column !~ /^[dtz]/;
-	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), 'length(w) > 6', 'f > i', 'f * 2 < s', 'f IN (0, 3, 7.5)', time_field() . ' IS NOT NULL', q(extract(month FROM d) = 3), q(extract(dow FROM t) IN (0, 6)), q(t::date > '2020-03-01'), q(z::date < '2020-09-01'), q(extract(hour FROM z) < 8), q(z AT TIME ZONE 'Asia/Tokyo' > '2020-02-02'), q(f <> 'NaN'), q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
+	return one(q(v LIKE 'value 1%'), q(v ~ '[13]$'), q(substr(v, 7)::int > 3), 'length(w) > 6', 'f > i', 'f * 2 < s', 'f IN (0, 3, 7.5)', time_field() . ' IS NOT NULL', q(extract(month FROM d) = 3), q(extract(dow FROM t) IN (0, 6)), q(t::date > '2020-03-01'), q(z::date < '2020-09-01'), q(extract(hour FROM z) < 8), q(z AT TIME ZONE 'Asia/Tokyo' > '2020-02-02'), q(f <> 'NaN'), q(v || w < 'value 5'), 'n > m', 'd < t', 'i + s > b', 'abs(i) < 20', 'u < n');
 }
 
 sub aggregate
