@@ -10,8 +10,9 @@
  * projection.
  *
  * The price depends on how much of the table the index covers, on the pages of
- * the needed columns, and on the row groups that the conditions exclude.  All
- * three are estimated from a sample of the groups.
+ * the needed columns, on the row groups that the conditions exclude, and on the
+ * strings that have to be decompressed.  All of these are estimated from a sample
+ * of the groups.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +23,9 @@
 #include "access/genam.h"
 #include "access/table.h"
 #include "access/visibilitymap.h"
+#include "catalog/pg_statistic.h"
 #include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
@@ -32,6 +35,7 @@
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
 #include "cscan.h"
@@ -46,6 +50,22 @@
 /* Smaller tables are not worth a look. */
 #define LEAST_PAGES		CSCAN_STORE_MIN_GROUP
 
+/* A string that a group has so often on the average is in a dictionary. */
+#define DICTIONARY_REPEATS	16
+
+/* Runs of strings that take more than so much of their bytes are not compressed. */
+#define COMPRESSED_SHARE	0.8
+
+/* A column that is needed */
+typedef struct CScanNeededColumn
+{
+	int			number;			/* in the index, from 0 */
+	AttrNumber	attribute;		/* of the table */
+	bool		is_compared;	/* by a condition */
+	double		width;			/* bytes, on the average; 0: it has no strings */
+	double		ndistinct;
+} CScanNeededColumn;
+
 /* What a scan of the whole table would read, as estimated */
 typedef struct CScanColumnExtent
 {
@@ -54,6 +74,8 @@ typedef struct CScanColumnExtent
 	double		run_pages;
 	double		run_blocks;		/* of the heap, whose rows are in them */
 	double		heap_blocks;	/* that are not in runs */
+	double		compared_bytes; /* of strings to decompress, for conditions */
+	double		other_bytes;	/* likewise, of other columns */
 	bool		parallel;		/* workers may read runs */
 } CScanColumnExtent;
 
@@ -102,11 +124,11 @@ needed_attributes(RelOptInfo *rel)
 }
 
 /*
- * Find the needed attributes among an index's columns: the columns' numbers.
+ * Find the needed attributes among an index's columns.
  * False if one is missing, or is a system column or the whole row.
  */
 static bool
-find_columns(const IndexOptInfo *info, Bitmapset *needed, int *columns, int *ncolumns)
+find_columns(const IndexOptInfo *info, Bitmapset *needed, CScanNeededColumn *columns, int *ncolumns)
 {
 	int			member = -1;
 
@@ -122,9 +144,53 @@ find_columns(const IndexOptInfo *info, Bitmapset *needed, int *columns, int *nco
 			column++;
 		if (column == info->nkeycolumns)
 			return false;
-		columns[(*ncolumns)++] = column;
+		columns[*ncolumns].attribute = attribute;
+		columns[(*ncolumns)++].number = column;
 	}
 	return true;
+}
+
+/* Find out what strings the columns have. */
+static void
+measure_columns(PlannerInfo *root, RelOptInfo *rel, Relation heap, CScanNeededColumn *columns, int ncolumns)
+{
+	Bitmapset  *compared = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &compared);
+	for (int i = 0; i < ncolumns; i++)
+	{
+		CScanNeededColumn *column = &columns[i];
+		Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(heap), column->attribute - 1);
+		Var		   *var = makeVar(rel->relid, column->attribute, attribute->atttypid, attribute->atttypmod,
+								  attribute->attcollation, 0);
+		VariableStatData data;
+		bool		is_default;
+
+		column->is_compared = bms_is_member(column->attribute - FirstLowInvalidHeapAttributeNumber, compared);
+		column->width = 0;
+		if (attribute->attlen != -1)
+			continue;
+		examine_variable(root, (Node *) var, 0, &data);
+		column->ndistinct = get_variable_numdistinct(&data, &is_default);
+		column->width = HeapTupleIsValid(data.statsTuple) ?
+			((Form_pg_statistic) GETSTRUCT(data.statsTuple))->stawidth : get_typavgwidth(var->vartype, var->vartypmod);
+		ReleaseVariableStats(data);
+	}
+}
+
+/* The bytes of a column's strings that have to be decompressed to read a group's run. */
+static double
+compressed_bytes(const CScanNeededColumn *column, const CScanGroup *group)
+{
+	const CScanStoredRun *run = &group->runs[column->number];
+	double		nrows = group->serving.nrows;
+
+	if (column->width == 0 || run->storage != CSCAN_STORAGE_VARLENA ||
+		column->ndistinct * DICTIONARY_REPEATS <= nrows || run->size > COMPRESSED_SHARE * nrows * column->width)
+		return 0;
+	return nrows * column->width;
 }
 
 /* Share of a group's blocks, of those that are not stale, that are all-visible now. */
@@ -171,7 +237,7 @@ set_zone_values(PlannerInfo *root, List *zones)
 /* Add what a scan would read of a group of "nblocks" blocks. */
 static void
 add_group(CScanColumnExtent *extent, Relation heap, Relation index, uint32 number, BlockNumber first, uint32 nblocks,
-		  List *zones, const int *columns, int ncolumns, Buffer *vm_buffer)
+		  List *zones, const CScanNeededColumn *columns, int ncolumns, Buffer *vm_buffer)
 {
 	CScanGroup	group;
 	uint32		covered;
@@ -192,8 +258,11 @@ add_group(CScanColumnExtent *extent, Relation heap, Relation index, uint32 numbe
 	{
 		/* The runs of the wanted columns, and that of the rows of blocks */
 		for (int i = 0; i <= ncolumns; i++)
-			extent->run_pages += ceil((double) group.runs[i < ncolumns ? columns[i] : index->rd_att->natts].size /
+			extent->run_pages += ceil((double) group.runs[i < ncolumns ? columns[i].number : index->rd_att->natts].size /
 									  CSCAN_STORE_PAGE_BYTES);
+		for (int i = 0; i < ncolumns; i++)
+			*(columns[i].is_compared ? &extent->compared_bytes : &extent->other_bytes) +=
+				compressed_bytes(&columns[i], &group);
 		extent->run_blocks += fresh;
 		extent->groups++;
 	}
@@ -232,7 +301,7 @@ cheapest_so_far(RelOptInfo *rel)
  * look at all of its groups would cost as much as the cheapest path.
  */
 static bool
-find_extent(PlannerInfo *root, RelOptInfo *rel, Relation heap, Relation index, const int *columns, int ncolumns,
+find_extent(PlannerInfo *root, RelOptInfo *rel, Relation heap, Relation index, CScanNeededColumn *columns, int ncolumns,
 			CScanColumnExtent *extent)
 {
 	uint32		group_blocks = cscan_store_group_blocks(index);
@@ -252,6 +321,7 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Relation heap, Relation index, c
 	meta = palloc(sizeof(CScanStoreMeta));
 	zones = cscan_zones_find(skipping_clauses(rel, rel->baserestrictinfo), rel->relid, heap, index);
 	set_zone_values(root, zones);
+	measure_columns(root, rel, heap, columns, ncolumns);
 	cscan_store_read_meta(index, meta);
 	nsampled = Min(ngroups, SAMPLED_GROUPS);
 	for (uint32 i = 0; i < nsampled && meta->ngroups > 0; i++)
@@ -274,6 +344,8 @@ find_extent(PlannerInfo *root, RelOptInfo *rel, Relation heap, Relation index, c
 		extent->run_pages *= factor;
 		extent->run_blocks *= factor;
 		extent->heap_blocks *= factor;
+		extent->compared_bytes *= factor;
+		extent->other_bytes *= factor;
 	}
 
 	/* A worker does not know that a file is new in this transaction. */
@@ -379,12 +451,15 @@ set_costs(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CS
 	Cost		random_cost;
 	Cost		seq_cost;
 	Cost		looking;
+	Cost		first;
 	Cost		io;
 	Cost		cpu;
+	double		decoded = 1.0;
 
 	get_tablespace_page_costs(info->reltablespace, &random_cost, &seq_cost);
 	io = extent->run_pages * seq_cost * cscan_cost_page(root, rel, info->indexoid) +
 		extent->groups * random_cost;
+	first = io / Max(extent->groups, 1);
 	looking = cost_of_looking(rel, extent->all_groups, seq_cost);
 
 	/* The heap's blocks are strewn over the table, as for a bitmap heap scan. */
@@ -394,8 +469,14 @@ set_costs(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CS
 
 	cpu = (run_rows + heap_rows) * per_row;
 	if (cscan_column_path_has_vectors(path))
+	{
 		cpu = (heap_rows + CSCAN_RUNS_DROP_SHARE * run_rows +
 			   (CSCAN_RUNS_ROW_SHARE - CSCAN_RUNS_DROP_SHARE) * Min(run_rows, path->rows)) * per_row;
+
+		/* Of vectors without any such row only the conditions' columns are decoded. */
+		decoded -= pow(1.0 - Min(1.0, path->rows / Max(run_rows + heap_rows, 1)), CSCAN_VECTOR);
+	}
+	cpu += (extent->compared_bytes + decoded * extent->other_bytes) * CSCAN_RUNS_BYTE_SHARE * cpu_operator_cost;
 	if (path->parallel_workers > 0)
 	{
 		divisor = path->parallel_workers;
@@ -403,9 +484,10 @@ set_costs(PlannerInfo *root, RelOptInfo *rel, const IndexOptInfo *info, const CS
 			divisor += Max(0.0, 1.0 - 0.3 * path->parallel_workers);
 		path->rows = clamp_row_est(path->rows / divisor);
 	}
-	/* All row groups are looked at before the first row. */
-	path->startup_cost = rel->baserestrictcost.startup + path->pathtarget->cost.startup + looking;
-	path->total_cost = path->startup_cost + io + cpu / divisor + path->pathtarget->cost.per_tuple * path->rows;
+
+	/* Before the first row all row groups are looked at, and one's runs are read. */
+	path->startup_cost = rel->baserestrictcost.startup + path->pathtarget->cost.startup + looking + first;
+	path->total_cost = path->startup_cost + io - first + cpu / divisor + path->pathtarget->cost.per_tuple * path->rows;
 }
 
 static Path *
@@ -502,7 +584,7 @@ cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	foreach(lc, rel->indexlist)
 	{
 		const IndexOptInfo *info = lfirst_node(IndexOptInfo, lc);
-		int			columns[INDEX_MAX_KEYS];
+		CScanNeededColumn columns[INDEX_MAX_KEYS];
 		int			ncolumns;
 		CScanColumnExtent extent;
 		Relation	heap;

@@ -78,12 +78,14 @@ extern bool cscan_column_path_has_vectors(const Path *path);
 
 /*
  * What is left of a row's CPU cost on vectors of column runs: of a row that is
- * aggregated, that is dropped by a scan, and that is handed out.  doc/cost.md has
- * what was measured.
+ * aggregated, that is dropped by a scan, and that is handed out.  And what a byte
+ * of a string costs that has to be decompressed, of cpu_operator_cost.  doc/cost.md
+ * has what was measured.
  */
 #define CSCAN_RUNS_SHARE		0.1
 #define CSCAN_RUNS_DROP_SHARE	0.12
 #define CSCAN_RUNS_ROW_SHARE	0.6
+#define CSCAN_RUNS_BYTE_SHARE	0.15
 
 /*
  * convert.c: a CScan in the place of a SeqScan, a TidRangeScan, or a marked

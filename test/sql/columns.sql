@@ -332,6 +332,18 @@ SELECT cscan_columns_fill('ordered_columns') > 0 AS filled;
 EXPLAIN (COSTS OFF) SELECT kind, count(*), sum(n) FROM ordered WHERE i BETWEEN 24000 AND 30000 GROUP BY kind;
 EXPLAIN (COSTS OFF) SELECT i, kind, n FROM ordered WHERE i BETWEEN 24000 AND 30000 AND n < 50;
 
+-- Strings have to be decompressed, and a row group has to be read before its first row.  Numbers alone are cheap.
+CREATE TABLE texts AS SELECT i, (i * 7919) % 60000 AS r, i % 10 AS kind, md5(i::text) AS a, md5(i || 'a') AS b, md5(i || 'b') AS c FROM generate_series(1, 60000) i;
+CREATE INDEX texts_r ON texts (r);
+CREATE INDEX texts_columns ON texts USING cscan_columns (i, r, kind, a, b, c) WITH (row_group_blocks = 256);
+VACUUM ANALYZE texts;
+SELECT cscan_columns_fill('texts_columns') > 0 AS filled;
+EXPLAIN (COSTS OFF) SELECT * FROM texts WHERE r < 600 AND kind <> 3;
+EXPLAIN (COSTS OFF) SELECT i, kind FROM texts WHERE r < 600 AND kind <> 3;
+EXPLAIN (COSTS OFF) SELECT i, kind FROM texts WHERE r < 30000 AND kind = 5 LIMIT 20;
+EXPLAIN (COSTS OFF) SELECT sum(length(a || b || c)) FROM texts WHERE r < 600;
+EXPLAIN (COSTS OFF) SELECT sum(i) FROM texts WHERE r < 600;
+
 -- Only who may maintain the table fills and verifies.
 CREATE ROLE regress_cscan_columns;
 GRANT USAGE ON SCHEMA columns TO regress_cscan_columns;
