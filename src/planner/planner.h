@@ -85,7 +85,7 @@ extern bool cscan_column_path_has_vectors(const Path *path);
 #define CSCAN_RUNS_SHARE		0.1
 #define CSCAN_RUNS_DROP_SHARE	0.12
 #define CSCAN_RUNS_ROW_SHARE	0.6
-#define CSCAN_RUNS_BYTE_SHARE	0.15
+#define CSCAN_RUNS_BYTE_SHARE	0.08
 
 /*
  * convert.c: a CScan in the place of a SeqScan, a TidRangeScan, or a marked
