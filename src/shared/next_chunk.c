@@ -93,7 +93,8 @@ look_ahead(const CScanRegistration *reg, uint32 *chunks)
 	uint32		most = cscan_scans[scan].joinable ? 1 : Max(reach, (uint32) cscan_debug_take_ahead);
 	uint32		n = 0;
 
-	if (!cscan_pool_peek(&cscan_pool, scan, &chunks[n++]))
+	if (!cscan_pool_peek(&cscan_pool, scan, &chunks[n++]) ||
+		!cscan_shared_may_come(scan, chunks[0], cscan_pool.scans[scan].position))
 		return 0;
 	while (n < most)
 	{
@@ -102,7 +103,7 @@ look_ahead(const CScanRegistration *reg, uint32 *chunks)
 		do
 			chunk = cscan_pool_next_wanted(&cscan_pool, scan, chunk + 1);
 		while (chunk != chunks[0] && !cscan_pool_absent_for(&cscan_pool, scan, chunk));
-		if (chunk == chunks[0])
+		if (chunk == chunks[0] || !cscan_shared_may_come(scan, chunk, chunks[n - 1] + 1))
 			break;
 		chunks[n++] = chunk;
 	}

@@ -75,13 +75,17 @@ cscan_shared_may_copy_soon(int scan, uint32 *chunk)
 
 /* Where chunks come in order, none may be passed over that is being loaded. */
 bool
+cscan_shared_may_come(int scan, uint32 chunk, uint32 position)
+{
+	return !cscan_pool.state->traits[cscan_pool.scans[scan].policy].in_order ||
+		chunk == cscan_pool_next_wanted(&cscan_pool, scan, position);
+}
+
+bool
 cscan_shared_may_copy(int scan, uint32 *chunk)
 {
-	const CScanScan *s = &cscan_pool.scans[scan];
-
 	return cscan_shared_may_copy_soon(scan, chunk) &&
-		(!cscan_pool.state->traits[s->policy].in_order ||
-		 *chunk == cscan_pool_next_wanted(&cscan_pool, scan, s->position));
+		cscan_shared_may_come(scan, *chunk, cscan_pool.scans[scan].position);
 }
 
 static uint32
