@@ -62,8 +62,8 @@ create(CScanInput *input, int n, bool has_conditions)
 }
 
 /*
- * May this part of a condition be asked of all rows that need the choice?  An error is
- * wrong if the choice is computed for rows that do not need it.
+ * May this part of a condition be asked here?  A choice is computed of all selected
+ * rows.  So an error is wrong if some of these may not need the choice.
  */
 static bool
 may_ask(const CScanInput *input, const CScanQuestion *question)

@@ -73,7 +73,6 @@ make_clause(CScanInput *input, Expr *expr)
 	input->is_guarded = true;
 	if (expr)
 		cscan_condition_compile(input, clause);
-	input->is_guarded = false;
 	return clause;
 }
 
@@ -193,7 +192,6 @@ make_key(CScanInput *input, CScanKeyInput *key, Expr *expr, bool is_filtered)
 	key->vectorized = (cscan_key_is_integer(key->kind) || key->kind == CSCAN_KEY_NUMERIC) &&
 		!contain_volatile_functions((Node *) expr) && cscan_number_compile(input, expr, &key->number) &&
 		key->number.mixed == NULL;
-	input->is_guarded = false;
 	if (key->vectorized && key->kind == CSCAN_KEY_FLOAT)
 		cscan_number_order(input, &key->number);
 	key->integers = cscan_room_take(&input->room, CSCAN_BATCH * sizeof(int64));
@@ -208,7 +206,6 @@ make_argument(CScanInput *input, CScanArgumentInput *argument, Expr *expr, bool 
 	input->is_guarded = is_filtered;
 	argument->vectorized = !contain_volatile_functions((Node *) expr) &&
 		cscan_number_compile(input, expr, &argument->number);
-	input->is_guarded = false;
 }
 
 CScanInput *

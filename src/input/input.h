@@ -202,7 +202,7 @@ struct CScanInput
 	const CScanChoiceMethods *choice_methods;
 	int			choice_depth;	/* of the one that is being compiled */
 	bool		is_guarded;		/* not each selected row may need what is being
-								 * compiled: there is a FILTER, an AND, an OR */
+								 * compiled: it has a FILTER, or is a condition */
 	List	   *zone_names;		/* CScanZoneName of each of the program's zones; the
 								 * first is the session's */
 	pg_tz	   *session_zone;	/* of this batch */

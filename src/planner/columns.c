@@ -23,7 +23,6 @@
 #include "access/genam.h"
 #include "access/table.h"
 #include "access/visibilitymap.h"
-#include "catalog/pg_statistic.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -174,9 +173,10 @@ measure_columns(PlannerInfo *root, RelOptInfo *rel, Relation heap, CScanNeededCo
 			continue;
 		examine_variable(root, (Node *) var, 0, &data);
 		column->ndistinct = get_variable_numdistinct(&data, &is_default);
-		column->width = HeapTupleIsValid(data.statsTuple) ?
-			((Form_pg_statistic) GETSTRUCT(data.statsTuple))->stawidth : get_typavgwidth(var->vartype, var->vartypmod);
 		ReleaseVariableStats(data);
+		column->width = get_attavgwidth(RelationGetRelid(heap), column->attribute);
+		if (column->width <= 0)
+			column->width = get_typavgwidth(var->vartype, var->vartypmod);
 	}
 }
 

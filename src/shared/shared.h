@@ -437,8 +437,8 @@ extern bool cscan_shared_may_copy_soon(int scan, uint32 *chunk);
 extern bool cscan_shared_may_copy(int scan, uint32 *chunk);
 
 /*
- * May a scan take a chunk that is absent, with its position here (a chunk)?  Call with
- * the lock held.
+ * May a scan take this absent chunk, if it is at "position", a chunk?  Call with the
+ * lock held.
  */
 extern bool cscan_shared_may_come(int scan, uint32 chunk, uint32 position);
 
