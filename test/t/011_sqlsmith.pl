@@ -546,7 +546,7 @@ sub internal_error
 # What another session has just dropped or changed need not come again.  Nor need, in another order of rows, what a
 # function says to a value of a row; but what planner, executor and storage say counts then, too.
 my $fleeting = qr/^(cache lookup failed for|could not open relation with OID|tuple concurrently (updated|deleted))/;
-# pg_identify_object(1255, x, 3) asks getObjectClass().
+# For one, pg_describe_object(1255, x, 3) asks getObjectClass() in 15.
 my $of_values = qr/(, (objectaddress|acl|ruleutils|timestamp)\.c|\(getObjectClass, dependency\.c)\)$/;
 my $suspect = qr/, (exec|node|plan|create|setrefs|subselect|analyzejoins|equivclass|join|path|clauses|tlist|relnode|var|heap|index|nbt|gin|gist
 	|spg|brin|hash|tid|toast|detoast|tuple|buf|localbuf|smgr|md|lock|lmgr|lwlock|proc|resowner|snap|portal|mcxt|aset|dsm|dsa|shm|latch)\w*\.c\)$/x;
