@@ -174,6 +174,22 @@ typedef struct CScanLockStats
 } CScanLockStats;
 
 /*
+ * The largest free extents of an index as somebody has let go of its table's
+ * lock, and what tells whether they are still free; see store/extents.c.
+ */
+#define CSCAN_MAX_SPARES	4
+
+typedef struct CScanSpares
+{
+	Oid			file;			/* the index's relfilenode; InvalidOid: nothing
+								 * is known */
+	uint32		n;
+	uint64		generation;		/* the one that the next group gets */
+	BlockNumber first[CSCAN_MAX_SPARES];
+	BlockNumber end[CSCAN_MAX_SPARES];
+} CScanSpares;
+
+/*
  * What is known of an index of columns from the last visits of its database;
  * see upkeep/upkeep.h.
  */
@@ -188,9 +204,17 @@ typedef struct CScanUpkept
 	uint64		state;			/* of the table as the pass began */
 	uint64		began;			/* when that was (us) */
 	uint64		not_before;		/* no pass before (us) */
+	CScanSpares spares;
 } CScanUpkept;
 
-#define CSCAN_MAX_UPKEPT	256
+#define CSCAN_MAX_UPKEPT	2048
+
+/* The index that a visit looked after last; visits go through them in this order. */
+typedef struct CScanVisitedIndex
+{
+	uint64		scans;			/* of it, the most first */
+	Oid			indexid;		/* InvalidOid: no round is under way */
+} CScanVisitedIndex;
 
 /*
  * A table with an index of columns that needed VACUUM: what is known of the last
@@ -240,14 +264,21 @@ typedef struct CScanVacuuming
 								 * all-visible; 0: too few to matter */
 } CScanVacuuming;
 
-/* Written by the worker "cscan columns", read by its launcher when it has ended. */
+/*
+ * Written by the worker "cscan columns", read by its launcher when it has ended.
+ * "last" and "unfinished" are the launcher's before it begins.
+ */
 typedef struct CScanUpkeep
 {
 	Oid			dbid;			/* InvalidOid: it has not begun */
 	bool		has_indexes;	/* of columns */
-	bool		unfinished;		/* time ended before all was done */
+	bool		unfinished;		/* an index of this round has groups left to
+								 * look at */
 	bool		ended;			/* as it should: not by an error */
+	CScanVisitedIndex last;		/* the round goes on behind it */
 	uint64		rest_until;		/* no other worker before (us) */
+	bool		vacuum_complained;	/* the log says that no process is free for
+									 * VACUUM */
 	CScanVacuuming vacuuming;
 	CScanVacuumed vacuumed[CSCAN_MAX_VACUUMED];
 	CScanUpkept upkept[CSCAN_MAX_UPKEPT];

@@ -39,6 +39,11 @@ cscan_decoder_reset(CScanDecoder *d)
 {
 	if (d->room != NULL)
 		pfree(d->room);
+	if (d->integers != NULL)
+		pfree(d->integers);
+	if (d->codes != NULL)
+		pfree(d->codes);
+	d->integers = d->codes = NULL;
 	d->room = NULL;
 	d->room_size = 0;
 	forget_vectors(d);
@@ -110,7 +115,7 @@ make_strings(CScanDecoder *d, const uint8 *const *strings, const uint32 *lengths
 					 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(d->index),
 							d->entry->first + d->stored->page),
 					 errdetail("Column run of column %d has a value of another length than its type.", d->column + 1),
-					 errhint("REINDEX it.")));
+					 cscan_store_hint_rebuild()));
 	}
 	cscan_values_from_strings(d->stored->storage, strings, lengths, n,
 							  get_room(d, cscan_values_strings_room(lengths, n)), values);

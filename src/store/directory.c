@@ -16,6 +16,7 @@
 #include "store.h"
 
 #include "access/generic_xlog.h"
+#include "access/xlog.h"
 
 /* What a backend knows of an index, in rd_amcache */
 typedef struct CScanStoreCache
@@ -29,6 +30,14 @@ typedef struct CScanStoreCache
 	BlockNumber directory;		/* 0: unknown */
 } CScanStoreCache;
 
+int
+cscan_store_hint_rebuild(void)
+{
+	if (RecoveryInProgress())
+		return errhint("REINDEX it on the primary server.  Until then, \"SET cscan.columns = off\" lets queries read the table.");
+	return errhint("REINDEX it.  Until then, \"SET cscan.columns = off\" lets queries read the table.");
+}
+
 static void
 report_damage(Relation index, BlockNumber block, const char *what)
 {
@@ -36,7 +45,7 @@ report_damage(Relation index, BlockNumber block, const char *what)
 			(errcode(ERRCODE_INDEX_CORRUPTED),
 			 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(index), block),
 			 errdetail("The page is no %s.", what),
-			 errhint("REINDEX it.")));
+			 cscan_store_hint_rebuild()));
 }
 
 /* Read a page that must be of this kind, and lock it. */
@@ -137,7 +146,7 @@ check_meta(Relation index, const CScanStoreMeta *meta)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has version %u of the format of indexes of columns", RelationGetRelationName(index), meta->version),
 				 errdetail("This build of cscan knows version %d.", CSCAN_STORE_VERSION),
-				 errhint("REINDEX it.")));
+				 cscan_store_hint_rebuild()));
 	if (meta->ncolumns != (uint32) RelationGetNumberOfAttributes(index) ||
 		meta->group_blocks < CSCAN_STORE_MIN_GROUP || meta->group_blocks > CSCAN_STORE_MAX_GROUP ||
 		meta->group_blocks % 8 != 0)

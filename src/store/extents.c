@@ -11,7 +11,11 @@
  * An allocation takes the smallest extent that is large enough, at its begin.
  *
  * In an index of very many groups that takes long.  Who builds few of them puts
- * these at the end of the file; what is free further ahead waits for VACUUM.
+ * these at the end of the file, or into what the one before him has left: its
+ * largest free extents, the *spares*.  So a group goes where the last one was,
+ * and the file hardly grows.  The spares are forgotten when somebody else has
+ * begun to build.  What is free further ahead waits for VACUUM, or for
+ * cscan_columns_fill(), to build a group.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,22 +65,64 @@ add_room(CScanExtent *extents, uint32 n, uint32 *room)
 }
 
 CScanExtents *
-cscan_extents_find_quickly(Relation index)
+cscan_extents_find_quickly(Relation index, const CScanSpares *spares)
 {
 	CScanExtents *extents;
 	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
 	bool		few;
+	bool		hold;
 
 	cscan_store_read_meta(index, meta);
 	few = meta->ngroups <= FEW_GROUPS;
+	hold = spares->file == index->rd_rel->relfilenode && spares->generation == meta->generation;
 	pfree(meta);
 	if (few)
 		return cscan_extents_find(index);
 	extents = palloc0(sizeof(CScanExtents));
-	extents->room = 1;
-	extents->free = palloc(sizeof(CScanExtent));
+	extents->room = CSCAN_MAX_SPARES;
+	extents->free = palloc(CSCAN_MAX_SPARES * sizeof(CScanExtent));
 	extents->end = RelationGetNumberOfBlocks(index);
+	for (uint32 i = 0; hold && i < spares->n; i++)
+		cscan_extents_free(extents, spares->first[i], spares->end[i] - spares->first[i]);
 	return extents;
+}
+
+/* Keep an extent if it is larger than one that is kept. */
+static void
+keep_spare(CScanSpares *spares, BlockNumber first, BlockNumber end)
+{
+	uint32		i = spares->n;
+
+	while (i > 0 && spares->end[i - 1] - spares->first[i - 1] < end - first)
+		i--;
+	if (i == CSCAN_MAX_SPARES)
+		return;
+	if (spares->n < CSCAN_MAX_SPARES)
+		spares->n++;
+	for (uint32 j = spares->n - 1; j > i; j--)
+	{
+		spares->first[j] = spares->first[j - 1];
+		spares->end[j] = spares->end[j - 1];
+	}
+	spares->first[i] = first;
+	spares->end[i] = end;
+}
+
+void
+cscan_extents_note(const CScanExtents *extents, Relation index, CScanSpares *spares)
+{
+	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+
+	memset(spares, 0, sizeof(CScanSpares));
+	cscan_store_read_meta(index, meta);
+	for (uint32 i = 0; i < extents->n; i++)
+		keep_spare(spares, extents->free[i].first, extents->free[i].end);
+	if (extents->end < nblocks)
+		keep_spare(spares, extents->end, nblocks);
+	spares->generation = meta->generation;
+	spares->file = index->rd_rel->relfilenode;
+	pfree(meta);
 }
 
 CScanExtents *
@@ -123,7 +169,7 @@ cscan_extents_find(Relation index)
 					(errcode(ERRCODE_INDEX_CORRUPTED),
 					 errmsg("index \"%s\" is damaged", RelationGetRelationName(index)),
 					 errdetail("Block %u is in use twice.", used[i].first),
-					 errhint("REINDEX it.")));
+					 cscan_store_hint_rebuild()));
 		if (used[i].first > extents->end)
 			extents->free[extents->n++] = make_extent(extents->end, used[i].first);
 		extents->end = used[i].end;

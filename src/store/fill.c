@@ -255,7 +255,7 @@ build_group(CScanFilling *f, uint32 group, const CScanGroup *old)
 	MemoryContext caller;
 
 	if (f->extents == NULL)
-		f->extents = f->fill->sparing ? cscan_extents_find_quickly(f->index) : cscan_extents_find(f->index);
+		f->extents = f->fill->spares ? cscan_extents_find_quickly(f->index, f->fill->spares) : cscan_extents_find(f->index);
 	for (int i = cscan_store_lacks_pages(f->index, group) - 1; i >= 0; i--)
 		free_pages[i] = cscan_extents_allocate(f->extents, 1);
 	if (cscan_preloaded)
@@ -327,6 +327,8 @@ begin_filling(CScanFilling *f, Relation heap, Relation index, CScanFill *fill)
 static void
 end_filling(CScanFilling *f)
 {
+	if (f->extents != NULL && f->fill->spares != NULL)
+		cscan_extents_note(f->extents, f->index, f->fill->spares);
 	cscan_heap_end(&f->rows);
 	if (BufferIsValid(f->vm_buffer))
 		ReleaseBuffer(f->vm_buffer);

@@ -83,11 +83,14 @@ open_if_free(Oid relid)
 	return rel;
 }
 
-/* Whether an index has content: it has none while CREATE INDEX CONCURRENTLY begins, nor if it is unlogged on a standby. */
+/*
+ * Whether an index has content: it has none while CREATE INDEX CONCURRENTLY
+ * begins, nor if it is unlogged on a standby, or temporary.
+ */
 static bool
 has_content(Relation index)
 {
-	return (RelationIsPermanent(index) || !RecoveryInProgress()) && RelationGetNumberOfBlocks(index) > 0;
+	return !RelationUsesLocalBuffers(index) && (RelationIsPermanent(index) || !RecoveryInProgress()) && RelationGetNumberOfBlocks(index) > 0;
 }
 
 static void
@@ -97,7 +100,7 @@ require_valid(Relation index)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-				 errdetail("It is being built, a build of it has failed, or it is unlogged on a standby."),
+				 errdetail("It is being built, a build of it has failed, its table is temporary, or it is unlogged on a standby."),
 				 errhint("If no build is under way, REINDEX it on the primary server.")));
 }
 
@@ -411,6 +414,8 @@ why_not_more(Relation index, const CScanStoreState *state)
 {
 	if (!index->rd_index->indisvalid)
 		return "the index is being built, or a build of it has failed: REINDEX it";
+	if (RelationUsesLocalBuffers(index))
+		return "an index of a temporary table stays empty";
 	if (!has_content(index))
 		return "an unlogged index is empty on a standby";
 	if (state->blocks == 0)
@@ -421,7 +426,11 @@ why_not_more(Relation index, const CScanStoreState *state)
 		return state->all_visible == state->blocks ? NULL :
 			"the other blocks are not all-visible: VACUUM the table";
 	if (state->covered + state->refused >= state->all_visible)
-		return "the other blocks have values that are too long, or that VACUUM could not read";
+		return "the other blocks have values that are too long, or that VACUUM could not read, or their row groups hold no more";
+	if (RecoveryInProgress())
+		return "blocks have become all-visible since: the primary stores them in time";
+	if (!cscan_preloaded || cscan_columns_naptime == 0)
+		return "blocks have become all-visible since: VACUUM stores them, or cscan_columns_fill()";
 	return "blocks have become all-visible since: a background worker stores them in time, cscan_columns_fill() at once";
 }
 

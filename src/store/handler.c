@@ -140,11 +140,6 @@ check_relation(Relation heap, Relation index, IndexInfo *info)
 								RelationGetRelationName(index))));
 		}
 	}
-	if (RelationUsesLocalBuffers(heap))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("access method \"cscan_columns\" does not support temporary tables"),
-				 errdetail("Table \"%s\" is temporary.", name)));
 	if (IsCatalogRelation(heap) || IsToastRelation(heap))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -168,10 +163,19 @@ store_build(Relation heap, Relation index, IndexInfo *info)
 	cscan_store_init_fork(index, MAIN_FORKNUM, options ? options->row_group_blocks : CSCAN_STORE_DEFAULT_GROUP);
 
 	/*
+	 * CREATE TEMP TABLE ... (LIKE ... INCLUDING INDEXES) must go on, but nobody
+	 * could share what is stored of a temporary table.
+	 */
+	if (RelationUsesLocalBuffers(heap) && index->rd_createSubid != InvalidSubTransactionId)
+		ereport(NOTICE,
+				(errmsg("index \"%s\" stays empty", RelationGetRelationName(index)),
+				 errdetail("Table \"%s\" is temporary.", RelationGetRelationName(heap))));
+
+	/*
 	 * CREATE INDEX CONCURRENTLY lets writers go on that do not know of the
 	 * index.  It is filled once it is valid.
 	 */
-	if (!info->ii_Concurrent)
+	if (!info->ii_Concurrent && !RelationUsesLocalBuffers(heap))
 		cscan_fill_index(heap, index, &fill);
 
 	built_in_transaction = true;

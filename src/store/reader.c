@@ -37,10 +37,9 @@ cscan_reader_begin(Relation heap, Relation index, const int *columns, int ncolum
 	r->index = index;
 	r->group_blocks = meta->group_blocks;
 	r->ncolumns = ncolumns;
-	r->decoders = palloc((ncolumns + 1) * sizeof(CScanDecoder));
-	for (int i = 0; i < ncolumns; i++)
-		cscan_decoder_init(&r->decoders[i], heap, index, columns[i]);
-	cscan_decoder_init(&r->decoders[ncolumns], heap, index, RelationGetNumberOfAttributes(index));
+	r->columns = palloc((ncolumns + 1) * sizeof(int));
+	memcpy(r->columns, columns, ncolumns * sizeof(int));
+	r->columns[ncolumns] = RelationGetNumberOfAttributes(index);
 	if (RelationGetNumberOfBlocks(index) > (BlockNumber) NBuffers / 4)
 		r->strategy = GetAccessStrategy(BAS_BULKREAD);
 	r->vm_buffer = InvalidBuffer;
@@ -57,8 +56,13 @@ cscan_reader_reset(CScanReader *r)
 {
 	r->nsegments = r->segment = 0;
 	r->group.block = InvalidBlockNumber;
-	for (int i = 0; i <= r->ncolumns; i++)
-		cscan_decoder_reset(&r->decoders[i]);
+	if (r->decoders != NULL)
+	{
+		for (int i = 0; i <= r->ncolumns; i++)
+			cscan_decoder_reset(&r->decoders[i]);
+		pfree(r->decoders);
+		r->decoders = NULL;
+	}
 	if (BufferIsValid(r->vm_buffer))
 		ReleaseBuffer(r->vm_buffer);
 	r->vm_buffer = InvalidBuffer;
@@ -167,7 +171,7 @@ find_segments(CScanReader *r)
 			(errcode(ERRCODE_INDEX_CORRUPTED),
 			 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(r->index), r->group.block),
 			 errdetail("The rows of the blocks of a row group are not as many as those of the group."),
-			 errhint("REINDEX it.")));
+			 cscan_store_hint_rebuild()));
 }
 
 static void
@@ -190,7 +194,7 @@ advise_all(CScanReader *r, const CScanGroup *group)
 		return;
 	r->advised = group->serving.generation;
 	for (int i = 0; i <= r->ncolumns; i++)
-		advise(r, group, &group->runs[r->decoders[i].column]);
+		advise(r, group, &group->runs[r->columns[i]]);
 }
 
 void
@@ -203,6 +207,18 @@ cscan_reader_prefetch(CScanReader *r, BlockNumber block)
 	cscan_store_free_group(&group);
 }
 
+/* They are large, and of many partitions few are read at one time. */
+static void
+make_decoders(CScanReader *r)
+{
+	MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(r));
+
+	r->decoders = palloc((r->ncolumns + 1) * sizeof(CScanDecoder));
+	for (int i = 0; i <= r->ncolumns; i++)
+		cscan_decoder_init(&r->decoders[i], r->heap, r->index, r->columns[i]);
+	MemoryContextSwitchTo(caller);
+}
+
 void
 cscan_reader_read(CScanReader *r)
 {
@@ -210,6 +226,8 @@ cscan_reader_read(CScanReader *r)
 	bool		ok = true;
 
 	CSCAN_FAULT(CSCAN_FAULT_STORE_ENTRY);
+	if (r->decoders == NULL)
+		make_decoders(r);
 
 	/* Blocks may be covered that have no rows at all. */
 	if (r->group.serving.nrows > 0)

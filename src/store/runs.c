@@ -54,6 +54,13 @@ describe_damage(CScanDamageKind kind)
 	return "unknown damage";
 }
 
+/* The column behind the index's own has the rows of each block. */
+static const char *
+name_column(Relation index, int column)
+{
+	return column < RelationGetNumberOfAttributes(index) ? psprintf("column %d", column + 1) : "rows of each block";
+}
+
 void
 cscan_store_report_damage(Relation index, const CScanEntry *entry, const CScanStoredRun *run,
 						  int column, const CScanDamage *damage)
@@ -64,7 +71,7 @@ cscan_store_report_damage(Relation index, const CScanEntry *entry, const CScanSt
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has values that this build of cscan cannot decompress", RelationGetRelationName(index)),
-				 errhint("REINDEX it, or install a build that has lz4 and zstd.")));
+				 errhint("Install a build that has lz4 and zstd, or REINDEX it.  Until then, \"SET cscan.columns = off\" lets queries read the table.")));
 	if (damage->kind == CSCAN_DAMAGE_NO_MEMORY)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -73,8 +80,8 @@ cscan_store_report_damage(Relation index, const CScanEntry *entry, const CScanSt
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
 			 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(index), block),
-			 errdetail("Column run of column %d, byte %zu: %s.", column + 1, damage->offset, describe_damage(damage->kind)),
-			 errhint("REINDEX it.")));
+			 errdetail("Column run of %s, byte %zu: %s.", name_column(index, column), damage->offset, describe_damage(damage->kind)),
+			 cscan_store_hint_rebuild()));
 }
 
 /*
@@ -174,7 +181,7 @@ cscan_store_read_run(Relation index, const CScanEntry *entry, const CScanStoredR
 					(errcode(ERRCODE_INDEX_CORRUPTED),
 					 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(index), entry->first + number),
 					 errdetail("The page has another number of bytes than its column run."),
-					 errhint("REINDEX it.")));
+					 cscan_store_hint_rebuild()));
 		UnlockReleaseBuffer(buffer);
 		if (!ours)
 			return false;
@@ -214,15 +221,15 @@ cscan_store_open_run(Relation index, const CScanEntry *entry, const CScanStoredR
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(index), entry->first + run->page),
-				 errdetail("Column run of column %d has %u values, not %u.", column + 1, opened->header.nvalues,
+				 errdetail("Column run of %s has %u values, not %u.", name_column(index, column), opened->header.nvalues,
 						   column < RelationGetNumberOfAttributes(index) ? entry->nrows : entry->covered),
-				 errhint("REINDEX it.")));
+				 cscan_store_hint_rebuild()));
 	if (!is_possible(run, opened))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("index \"%s\" is damaged in block %u", RelationGetRelationName(index), entry->first + run->page),
-				 errdetail("Column run of column %d has values of another kind than its row group says.", column + 1),
-				 errhint("REINDEX it.")));
+				 errdetail("Column run of %s has values of another kind than its row group says.", name_column(index, column)),
+				 cscan_store_hint_rebuild()));
 	if (opened->scratch_size > 0)
 		cscan_column_use_scratch(opened, palloc_extended(opened->scratch_size, MCXT_ALLOC_HUGE));
 }

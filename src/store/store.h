@@ -65,6 +65,7 @@
 
 #include "columns/run.h"
 #include "policy/space.h"
+#include "shared/shared.h"
 
 #define CSCAN_STORE_MAGIC		0xC5CA0C01
 #define CSCAN_STORE_VERSION		1
@@ -207,6 +208,15 @@ typedef struct CScanStoreOptions
 
 /* ---------- directory.c ---------- */
 
+/*
+ * All that reads pages raises ERRCODE_INDEX_CORRUPTED for a page that cannot be
+ * the index's, and ERRCODE_FEATURE_NOT_SUPPORTED for another version of the
+ * format.
+ */
+
+/* The hint of such an error. */
+extern int	cscan_store_hint_rebuild(void);
+
 /* A copy of a directory page, in the caller's memory context. */
 typedef struct CScanGroup
 {
@@ -263,6 +273,7 @@ extern uint64 cscan_store_begin_group(Relation index, uint32 group, const BlockN
 extern void cscan_store_publish_group(Relation index, BlockNumber directory, const CScanEntry *entry,
 									  const CScanStoredRun *runs, const uint8 *stale);
 
+/* Row groups behind so many are never stored. */
 extern uint32 cscan_store_max_groups(void);
 
 /* ---------- locate.c ---------- */
@@ -285,8 +296,11 @@ typedef struct CScanExtents CScanExtents;
 
 extern CScanExtents *cscan_extents_find(Relation index);
 
-/* The same, but in a large index only what is behind all pages. */
-extern CScanExtents *cscan_extents_find_quickly(Relation index);
+/* The same, but in a large index only what is behind all pages, and the spares as far as they still hold. */
+extern CScanExtents *cscan_extents_find_quickly(Relation index, const CScanSpares *spares);
+
+/* Note the spares, before the table's lock is given back. */
+extern void cscan_extents_note(const CScanExtents *extents, Relation index, CScanSpares *spares);
 extern BlockNumber cscan_extents_allocate(CScanExtents *extents, uint32 npages);
 extern void cscan_extents_free(CScanExtents *extents, BlockNumber first, uint32 npages);
 
@@ -340,7 +354,7 @@ typedef struct CScanValues
 extern void cscan_values_init(CScanValues *values, Form_pg_attribute attribute, MemoryContext context);
 extern void cscan_values_reset(CScanValues *values);
 
-/* Add a value.  It is not toasted out of line; see cscan_values_too_large(). */
+/* Add a value that is not too large.  One that is toasted is detoasted. */
 extern void cscan_values_add(CScanValues *values, Datum value, bool isnull);
 
 /* Go back to the first n rows. */
@@ -496,8 +510,10 @@ typedef struct CScanReader
 	Relation	index;
 	uint32		group_blocks;
 	int			ncolumns;		/* that the scan wants */
-	CScanDecoder *decoders;		/* one for each, and one for the rows of each
-								 * block */
+	int		   *columns;		/* the index's numbers of these, and the one
+								 * of the rows of each block */
+	CScanDecoder *decoders;		/* one for each of both, from the first group
+								 * that is read to cscan_reader_reset() */
 	bool		from_heap;		/* the scan must not use runs */
 	BufferAccessStrategy strategy;
 	Buffer		vm_buffer;
@@ -581,6 +597,8 @@ typedef struct CScanFill
 	bool		sparing;		/* no group that gains little, but after an
 								 * hour; the last one only while all of it is
 								 * all-visible */
+	CScanSpares *spares;		/* few groups will be built: look for free
+								 * pages quickly; or NULL */
 	uint32		from;			/* the first group to look at */
 	bool		(*stop) (const struct CScanFill *fill); /* asked before each
 														 * but the first; or

@@ -11,13 +11,16 @@
  * becomes stale; more than necessary do no harm.
  *
  * Afterwards blocks have become all-visible.  So groups that are whole and
- * gain enough are built.
+ * gain enough are built.  VACUUM must come to its end whatever comes of that:
+ * an error there rolls a subtransaction back, and is a warning.
  *
  *-------------------------------------------------------------------------
  */
 #include "store.h"
 
 #include "access/visibilitymap.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
 
 static bool
 any_goes(BlockNumber block, uint32 max_offset, IndexBulkDeleteCallback callback, void *state)
@@ -98,17 +101,57 @@ count_rows(Relation index, IndexBulkDeleteResult *stats)
 	pfree(meta);
 }
 
+/* Build groups.  Where there can be a subtransaction, only what ends VACUUM ends this with an error. */
+static void
+fill_safely(Relation heap, Relation index)
+{
+	CScanFill	fill = {.in_vacuum = true,.whole_groups = true};
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	if (!cscan_can_begin_subtransaction())
+	{
+		cscan_fill_index(heap, index, &fill);
+		return;
+	}
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		cscan_fill_index(heap, index, &fill);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			PG_RE_THROW();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		ereport(WARNING,
+				(errcode(error->sqlerrcode),
+				 errmsg("could not build row groups of index \"%s\": %s", RelationGetRelationName(index), error->message),
+				 error->detail ? errdetail_internal("%s", error->detail) : 0,
+				 error->hint ? errhint("%s", error->hint) : 0));
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+}
+
 IndexBulkDeleteResult *
 cscan_store_vacuumcleanup(IndexVacuumInfo *info, Relation heap, IndexBulkDeleteResult *stats)
 {
-	CScanFill	fill = {.in_vacuum = true,.whole_groups = true};
-
 	if (info->analyze_only)
 		return stats;
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	if (info->index->rd_index->indisvalid)
-		cscan_fill_index(heap, info->index, &fill);
+	if (info->index->rd_index->indisvalid && !RelationUsesLocalBuffers(heap))
+		fill_safely(heap, info->index);
 	count_rows(info->index, stats);
 	return stats;
 }

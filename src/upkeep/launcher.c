@@ -7,7 +7,7 @@
  * It keeps all databases that can be connected to, and of each when it was
  * visited last.  It is visited again
  *
- *		at once					if that visit's time was too short
+ *		at once					if something was left to do
  *		after a nap				if it had indexes of columns
  *		after an hour			if it had none; but at once if one has been made
  *								there since
@@ -53,7 +53,8 @@ typedef struct CScanVisited
 	bool		exists;
 	bool		visited;
 	bool		has_indexes;
-	bool		unfinished;
+	bool		unfinished;		/* see CScanUpkeep */
+	CScanVisitedIndex last;		/* likewise */
 	uint32		failures;		/* visits, one after the other */
 	uint64		at;				/* when the last one ended (us) */
 } CScanVisited;
@@ -142,7 +143,7 @@ due(const CScanVisited *database)
 		return 0;
 	if (database->failures > 0)
 		return database->at + Min(nap << Min(database->failures, 12), NOTHING_THERE);
-	if (database->unfinished)
+	if (database->unfinished || OidIsValid(database->last.indexid))
 		return database->at;
 	return database->at + (database->has_indexes ? nap : NOTHING_THERE);
 }
@@ -188,6 +189,8 @@ visit(CScanVisited *database)
 	visit->dbid = InvalidOid;
 	visit->ended = false;
 	visit->rest_until = 0;
+	visit->unfinished = database->unfinished;
+	visit->last = database->last;
 	cscan_shared_describe_worker(&worker, "cscan columns", "cscan_upkeep_worker_main",
 								 BgWorkerStart_RecoveryFinished, BGW_NEVER_RESTART);
 	worker.bgw_flags |= BGWORKER_INTERRUPTIBLE;
@@ -216,6 +219,7 @@ visit(CScanVisited *database)
 	{
 		database->has_indexes = visit->has_indexes;
 		database->unfinished = visit->unfinished;
+		database->last = visit->last;
 	}
 	while (cscan_now() < Max(visit->rest_until, database->at + LEAST_SLEEP))
 		sleep_until(Max(visit->rest_until, database->at + LEAST_SLEEP));

@@ -8,11 +8,11 @@
  *		vacuuming.c		a VACUUM, where few blocks can be stored without it
  *
  * The launcher belongs to no database.  It starts one worker at a time, which
- * visits a database for at most CSCAN_VISIT_TIME.  DROP DATABASE waits for
- * five seconds until nobody is in a database, so it finds a moment.
+ * visits a database for at most CSCAN_VISIT_TIME.
  *
  * A worker goes through the indexes of columns of its database, those first
- * that have been scanned most, and makes a *pass* over the row groups of each:
+ * that have been scanned most.  It goes on where the visit before it has ended,
+ * until all have had their turn.  It makes a *pass* over the row groups of each:
  * it looks at one group after the other, and builds those that gain enough.
  * It sleeps in between, as long as its share of the time asks for.  An index
  * gets half of what is left of the visit.  If its pass does not come to the
@@ -21,7 +21,9 @@
  *
  * It looks under locks that only a table's own DDL minds, and takes VACUUM's
  * lock to build.  It waits for neither.  Whoever waits for VACUUM's lock makes
- * it give up the group that it is building.
+ * it give up the group that it is building.  For other processes it is one of
+ * autovacuum's: who waits for another lock of it cancels it, after
+ * deadlock_timeout, and who drops the database ends it.
  *
  * A group whose building fails is left out; another pass tries again, later
  * and later.
@@ -58,6 +60,9 @@ extern PGDLLEXPORT void cscan_upkeep_vacuum_main(Datum arg);
  * way: it waits for nobody's lock, so leave the table alone.
  */
 extern bool cscan_vacuuming_consider(Relation heap);
+
+/* Others treat this process as one of autovacuum's from now on: who waits for its locks cancels it. */
+extern void cscan_vacuuming_become_autovacuum(void);
 
 /* How long to rest after work, so that this has taken cscan.columns_share of the time (us). */
 static inline uint64

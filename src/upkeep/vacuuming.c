@@ -212,7 +212,19 @@ start_worker(Relation heap)
 	worker.bgw_flags |= BGWORKER_INTERRUPTIBLE;
 	worker.bgw_main_arg = ObjectIdGetDatum(RelationGetRelid(heap));
 	memcpy(worker.bgw_extra, &task, sizeof(task));
-	return RegisterDynamicBackgroundWorker(&worker, NULL);
+	if (RegisterDynamicBackgroundWorker(&worker, NULL))
+	{
+		cscan_shared->upkeep.vacuum_complained = false;
+		return true;
+	}
+	if (!cscan_shared->upkeep.vacuum_complained)
+		ereport(LOG,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("no background worker is free to vacuum table \"%s\" for its index of columns",
+						RelationGetRelationName(heap)),
+				 errhint("Increase \"max_worker_processes\".")));
+	cscan_shared->upkeep.vacuum_complained = true;
+	return false;
 }
 
 bool
@@ -260,9 +272,8 @@ cscan_vacuuming_consider(Relation heap)
 	return true;
 }
 
-/* Others treat this process as one of autovacuum's. */
-static void
-become_autovacuum(void)
+void
+cscan_vacuuming_become_autovacuum(void)
 {
 	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
 	MyProc->statusFlags |= PROC_IS_AUTOVACUUM;
@@ -396,7 +407,7 @@ cscan_upkeep_vacuum_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	cscan_upkeep_override_settings();
 	BackgroundWorkerInitializeConnectionByOid(task.dbid, InvalidOid, 0);
-	become_autovacuum();
+	cscan_vacuuming_become_autovacuum();
 	take_setting("autovacuum_vacuum_cost_delay", "vacuum_cost_delay");
 	take_setting("autovacuum_vacuum_cost_limit", "vacuum_cost_limit");
 	take_setting("autovacuum_work_mem", "maintenance_work_mem");

@@ -9,9 +9,12 @@
  * ends the step and is written to the server log.  The next step goes on
  * behind the group that has failed.
  *
+ * A *round* goes through all indexes, those scanned most first.  If the visit is
+ * too short for it, the next one goes on behind the index that was the last.
+ * So one that is seldom scanned gets its turn, too.
+ *
  * What is known of an index outlives the visit, in cscan_shared->upkeep.upkept.
- * If there are more indexes than entries, some are looked at more often than
- * need be.
+ * If there are more indexes than entries, their passes begin anew each time.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,13 +47,6 @@
 #include "store/store.h"
 #include "upkeep/upkeep.h"
 
-/* An index of columns, and how often it was scanned. */
-typedef struct CScanFoundIndex
-{
-	Oid			indexid;
-	uint64		scans;
-} CScanFoundIndex;
-
 /* What came of a step. */
 typedef enum CScanStepResult
 {
@@ -74,7 +70,7 @@ typedef struct CScanStep
 
 static CScanStep step;
 
-/* Rest at least so long between two steps (us): others may want the lock without waiting for it. */
+/* Rest at least so long behind a step that may have built (us): others may want the lock without waiting for it. */
 #define LEAST_REST		10000
 
 /* Of a visit's time an index gets at least so much (us). */
@@ -82,16 +78,20 @@ static CScanStep step;
 
 static uint32 wait_share;
 static uint64 visit_ends;		/* us */
+static uint64 owed;				/* rest for the steps since the last one (us) */
+
+static int
+compare_places(const CScanVisitedIndex *x, const CScanVisitedIndex *y)
+{
+	if (x->scans != y->scans)
+		return x->scans < y->scans ? 1 : -1;
+	return x->indexid < y->indexid ? -1 : x->indexid > y->indexid;
+}
 
 static int
 by_scans(const ListCell *a, const ListCell *b)
 {
-	const CScanFoundIndex *x = lfirst(a);
-	const CScanFoundIndex *y = lfirst(b);
-
-	if (x->scans != y->scans)
-		return x->scans < y->scans ? 1 : -1;
-	return x->indexid < y->indexid ? -1 : x->indexid > y->indexid;
+	return compare_places(lfirst(a), lfirst(b));
 }
 
 /* Find the database's indexes of columns, those scanned most first. */
@@ -115,14 +115,14 @@ find_indexes(void)
 	{
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 		PgStat_StatTabEntry *stats;
-		CScanFoundIndex *index;
+		CScanVisitedIndex *index;
 		MemoryContext old;
 
-		if (form->relam != am || form->relkind != RELKIND_INDEX)
+		if (form->relam != am || form->relkind != RELKIND_INDEX || form->relpersistence == RELPERSISTENCE_TEMP)
 			continue;
 		stats = pgstat_fetch_stat_tabentry(form->oid);
 		old = MemoryContextSwitchTo(context);
-		index = palloc(sizeof(CScanFoundIndex));
+		index = palloc(sizeof(CScanVisitedIndex));
 		index->indexid = form->oid;
 		index->scans = stats ? (uint64) stats->numscans : 0;
 		indexes = lappend(indexes, index);
@@ -248,7 +248,7 @@ take_step(Oid indexid)
 	return result;
 }
 
-/* The same; an error is reported. */
+/* The same; an error is reported, and ends the step. */
 static CScanStepResult
 take_step_safely(Oid indexid)
 {
@@ -263,7 +263,12 @@ take_step_safely(Oid indexid)
 	{
 		MemoryContextSwitchTo(context);
 		HOLD_INTERRUPTS();
-		EmitErrorReport();
+
+		/* Who waits for a lock has canceled it: that is as it should be. */
+		if (geterrcode() == ERRCODE_QUERY_CANCELED)
+			result = CSCAN_STEP_LOCKED;
+		else
+			EmitErrorReport();
 		AbortCurrentTransaction();
 		FlushErrorState();
 		RESUME_INTERRUPTS();
@@ -283,6 +288,9 @@ cscan_upkeep_sleep(uint64 until, uint32 wait_event)
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 (long) ((until - now) / 1000 + 1), wait_event);
 	ResetLatch(MyLatch);
+
+	/* Nothing is under way that could be canceled. */
+	QueryCancelPending = false;
 	CHECK_FOR_INTERRUPTS();
 	if (ConfigReloadPending)
 	{
@@ -291,12 +299,21 @@ cscan_upkeep_sleep(uint64 until, uint32 wait_event)
 	}
 }
 
-/* Sleep, so that the time spent at work is cscan.columns_share of all. */
+/*
+ * Sleep, so that the time spent at work is cscan.columns_share of all.  Of many
+ * indexes most have not changed, and a look at one takes no time to speak of:
+ * these have one rest together.
+ */
 static void
-rest(uint64 worked)
+rest(uint64 worked, bool may_have_built)
 {
-	uint64		until = cscan_now() + Max(LEAST_REST, cscan_upkeep_rest(worked));
+	uint64		until;
 
+	owed = Max(owed + cscan_upkeep_rest(worked), may_have_built ? LEAST_REST : 0);
+	if (owed < LEAST_REST)
+		return;
+	until = cscan_now() + owed;
+	owed = 0;
 	cscan_shared->upkeep.rest_until = until;
 	while (cscan_now() < Min(until, visit_ends))
 		cscan_upkeep_sleep(Min(until, visit_ends), wait_share);
@@ -334,7 +351,10 @@ end_pass(CScanUpkept *u)
 		u->not_before = cscan_now() + Min((uint64) cscan_columns_naptime * 1000000 << u->failures, CSCAN_PASS_AGAIN);
 }
 
-/* Take a step of an index's pass, or the first one of another pass.  Returns whether it goes on. */
+/*
+ * Take a step of an index's pass, or the first one of another pass, and rest.
+ * Returns whether the pass goes on.
+ */
 static bool
 go_on(CScanUpkept *u)
 {
@@ -344,6 +364,7 @@ go_on(CScanUpkept *u)
 
 	memset(&step, 0, sizeof(step));
 	step.fill.sparing = true;
+	step.fill.spares = &u->spares;
 	step.fill.from = begins ? 0 : u->group;
 	step.fill.next = CSCAN_FILL_ENDED;
 	step.fill.stop = is_enough;
@@ -351,6 +372,7 @@ go_on(CScanUpkept *u)
 	step.only_if_changed = u->done && !u->failed && now < u->began + CSCAN_PASS_AGAIN;
 	step.known = u->state;
 	result = take_step_safely(u->indexid);
+	rest(cscan_now() - now, result != CSCAN_STEP_UNCHANGED);
 	if (result == CSCAN_STEP_LOCKED || result == CSCAN_STEP_UNCHANGED)
 		return false;
 
@@ -379,15 +401,42 @@ keep_up(Oid indexid)
 
 	while (goes_on)
 	{
-		now = cscan_now();
-		if (now >= until)
+		if (cscan_now() >= until)
 		{
 			cscan_shared->upkeep.unfinished = true;
 			return;
 		}
 		goes_on = go_on(u);
-		rest(cscan_now() - now);
 	}
+}
+
+/*
+ * Go on with the round, or begin one.  An index is noted before it is looked
+ * after: if that ends the worker, the next one goes on behind it.
+ */
+static void
+go_round(List *indexes)
+{
+	CScanUpkeep *visit = &cscan_shared->upkeep;
+	bool		begins = !OidIsValid(visit->last.indexid);
+	bool		any = false;
+	ListCell   *lc;
+
+	if (begins)
+		visit->unfinished = false;
+	foreach(lc, indexes)
+	{
+		const CScanVisitedIndex *index = lfirst(lc);
+
+		if (!begins && !any && compare_places(index, &visit->last) <= 0)
+			continue;
+		if (any && cscan_now() >= visit_ends)
+			return;
+		any = true;
+		visit->last = *index;
+		keep_up(index->indexid);
+	}
+	visit->last.indexid = InvalidOid;
 }
 
 void
@@ -422,21 +471,19 @@ cscan_upkeep_worker_main(Datum arg)
 {
 	CScanUpkeep *visit = &cscan_shared->upkeep;
 	List	   *indexes;
-	ListCell   *lc;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	cscan_upkeep_override_settings();
 	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(arg), InvalidOid, 0);
-	visit_ends = cscan_now() + CSCAN_VISIT_TIME;
+	cscan_vacuuming_become_autovacuum();
 	wait_share = cscan_wait_event("CScanColumnsShare");
 
 	indexes = find_indexes();
 	visit->has_indexes = indexes != NIL;
-	visit->unfinished = false;
 	visit->dbid = MyDatabaseId;
-	foreach(lc, indexes)
-		keep_up(((CScanFoundIndex *) lfirst(lc))->indexid);
+	visit_ends = cscan_now() + CSCAN_VISIT_TIME;
+	go_round(indexes);
 	visit->ended = true;
 }

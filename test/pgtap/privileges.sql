@@ -4,7 +4,7 @@ CREATE TABLE t (id int, pad text) WITH (fillfactor = 10);
 INSERT INTO t SELECT i, repeat('x', 700) FROM generate_series(1, 100) i;
 
 BEGIN;
-SELECT plan(55);
+SELECT plan(61);
 
 CREATE ROLE regress_cscan_one;
 CREATE ROLE regress_cscan_two;
@@ -55,9 +55,16 @@ CLOSE c;
 SELECT is(as_role('regress_cscan_one', $$ SELECT is_cscan FROM cscan_why_not('SELECT * FROM t') $$), 'true', 'cscan_why_not plans what one may read');
 SELECT is(as_role('regress_cscan_one', $$ SELECT is_cscan FROM cscan_why_not('SELECT * FROM secret') $$), '42501', 'and nothing else');
 
+-- So does cscan_page_cost: it tells whether others scan a table.
+CREATE INDEX secret_columns ON secret USING cscan_columns (id);
+SELECT is(as_role(role, format('SELECT cscan_page_cost(%L) > 0', name)), result, role || ' asks for the price of ' || name)
+FROM (VALUES ('regress_cscan_one', 't', 'true'), ('regress_cscan_one', 'secret', '42501'), ('regress_cscan_one', 'secret_columns', '42501'),
+             ('regress_cscan_monitor', 'secret', 'true'), ('regress_cscan_monitor', 'secret_columns', 'true')) v(role, name, result);
+
 -- cscan_why_not wants the rights that the query would want.
 CREATE TABLE partly AS TABLE t;
 GRANT SELECT (id) ON partly TO regress_cscan_one;
+SELECT is(as_role('regress_cscan_one', $$ SELECT cscan_page_cost('partly') > 0 $$), 'true', 'the right to a column is enough for the price');
 CREATE VIEW by_owner AS SELECT * FROM secret;
 CREATE VIEW by_invoker WITH (security_invoker) AS SELECT * FROM secret;
 CREATE VIEW nobodys AS SELECT * FROM t;

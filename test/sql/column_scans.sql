@@ -415,5 +415,34 @@ DROP INDEX shared_out_columns;
 SELECT scan FROM reads('EXECUTE gone');
 EXECUTE gone;
 
+-- Of many partitions only the one that is being read has memory for columns.
+CREATE TABLE many (k int, a int, b numeric, c text) PARTITION BY LIST (k);
+SELECT format('CREATE TABLE many%s PARTITION OF many FOR VALUES IN (%s)', k, k) FROM generate_series(1, 50) k \gexec
+INSERT INTO many SELECT i % 50 + 1, i, i, repeat('x', 200) FROM generate_series(1, 130000) i;
+VACUUM (FREEZE) many;
+CREATE INDEX ON many USING cscan_columns (k, a, b) WITH (row_group_blocks = 64);
+ANALYZE many;
+CREATE FUNCTION executor_memory() RETURNS bigint LANGUAGE sql AS $$
+    SELECT max(used_bytes) FROM pg_backend_memory_contexts WHERE name = 'ExecutorState'
+$$;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+BEGIN;
+DECLARE c CURSOR FOR SELECT k, sum(a), max(b) FROM many GROUP BY k ORDER BY k;
+SELECT count(DISTINCT scan) FROM reads('SELECT k, sum(a), max(b) FROM many GROUP BY k ORDER BY k') WHERE scan ~ '_idx ';
+SELECT executor_memory() < 1000000 AS little;
+FETCH 2 FROM c;
+SELECT executor_memory() < 1000000 AS little;
+CLOSE c;
+SET cscan.vectors = on;
+DECLARE c CURSOR FOR SELECT k, sum(a), max(b) FROM many GROUP BY k ORDER BY k;
+FETCH 2 FROM c;
+SELECT executor_memory() < 1000000 AS little;
+COMMIT;
+SET cscan.vectors = off;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP TABLE many;
+
 SET client_min_messages = warning;
 DROP SCHEMA column_scans CASCADE;

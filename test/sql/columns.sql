@@ -110,8 +110,21 @@ CREATE INDEX ON kinds USING cscan_columns (i4 DESC);
 CREATE INDEX ON kinds USING cscan_columns (i4) WITH (row_group_blocks = 65);
 CREATE INDEX ON kinds USING cscan_columns (i4) WITH (row_group_blocks = 32);
 CREATE INDEX ON kinds USING cscan_columns (i4) WITH (compression = gzip);
-CREATE TEMP TABLE temporary (i int);
-CREATE INDEX ON temporary USING cscan_columns (i);
+-- What copies a table's indexes to a temporary one must go on.
+CREATE TABLE permanent (i int);
+CREATE INDEX permanent_i ON permanent USING cscan_columns (i);
+CREATE TEMP TABLE temporary (LIKE permanent INCLUDING ALL);
+INSERT INTO temporary SELECT i FROM generate_series(1, 30000) i;
+VACUUM (INDEX_CLEANUP on) temporary;
+UPDATE temporary SET i = -i WHERE i % 7 = 0;
+DELETE FROM temporary WHERE i % 5 = 0;
+VACUUM (FULL) temporary;
+SET enable_seqscan = off;
+SELECT count(*), sum(i) FROM temporary;
+RESET enable_seqscan;
+SELECT covered, why_not FROM cscan_columns_status WHERE relation = 'temporary'::regclass;
+SELECT cscan_columns_fill('temporary_i_idx');
+SELECT * FROM cscan_columns_verify('temporary_i_idx');
 CREATE MATERIALIZED VIEW matview AS SELECT i FROM generate_series(1, 1000) i;
 CREATE INDEX matview_columns ON matview USING cscan_columns (i);
 CREATE TABLE other_index (i int PRIMARY KEY);
@@ -307,6 +320,18 @@ SELECT cscan_columns_fill('wide_columns');
 SELECT cscan_columns_fill('wide_columns');
 SELECT blocks - covered AS not_covered, stale, wrong FROM state('wide_columns');
 SELECT why_not FROM cscan_columns_state('wide_columns');
+
+-- A group that cannot be built does not end VACUUM.
+CREATE TABLE goes_on (i int, filler text);
+CREATE INDEX goes_on_columns ON goes_on USING cscan_columns (i) WITH (row_group_blocks = 64);
+INSERT INTO goes_on SELECT i, repeat('x', 500) FROM generate_series(1, 5000) i;
+SET cscan.debug_fault = 'store-written error';
+VACUUM (INDEX_CLEANUP on) goes_on;
+RESET cscan.debug_fault;
+SELECT relallvisible = relpages AND relpages > 64 AS vacuumed FROM pg_class WHERE relname = 'goes_on';
+SELECT covered, wrong FROM state('goes_on_columns');
+VACUUM (INDEX_CLEANUP on) goes_on;
+SELECT covered > 64 AS covered, wrong FROM state('goes_on_columns');
 
 -- Unlogged tables, and partitions
 CREATE UNLOGGED TABLE unlogged AS SELECT i FROM generate_series(1, 10000) i;

@@ -153,6 +153,20 @@ is(covered('t'), '0', 'and gets it before the group is built');
 $locker->query('COMMIT');
 gets_covered('t', 'that table comes later, too');
 
+# Who waits for another lock, such as the index's, gets it as from autovacuum.
+set_naptime(0);
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), 'nobody visits for a while');
+sql($node, 'UPDATE t SET i = i + 1');
+make_visible('t');
+$waits = -s $node->logfile;
+set_conf($node, 'cscan.debug_fault' => q('store-block wait 1'), 'cscan.columns_naptime' => q('1s'));
+ok($node->wait_for_log(qr/waits at "store-block".*row groups? of index "t_columns"/s, $waits), 'the worker is in a group once more');
+$locker->query('ALTER INDEX t_columns SET (row_group_blocks = 64)');
+sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+reload($node);
+unlike(slurp_file($node->logfile, $waits), qr/ERROR: /, 'and gives it up without a word');
+gets_covered('t', 'the group is built afterwards');
+
 ### Those first that are scanned most
 
 set_naptime(0);
@@ -222,6 +236,72 @@ sql($node, 'DROP TABLE bad');
 my $old = sql($node, q(SELECT pid FROM pg_stat_activity WHERE backend_type = 'cscan columns launcher'));
 sql($node, "SELECT pg_terminate_backend($old)");
 ok(poll($node, "$launchers AND pid <> $old", '1'), 'there is another launcher after one has been terminated');
+
+### More indexes than a visit has time for
+
+# Nothing of these has changed, but a look at each takes a while.  The last one has something to be built.
+sql($node, 'CREATE DATABASE many');
+sql($node, 'CREATE EXTENSION cscan', 'many');
+sql($node, q(CREATE TABLE p (i int) PARTITION BY LIST (i);
+	DO $$ BEGIN FOR i IN 1 .. 600 LOOP EXECUTE format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', i, i); END LOOP; END $$;
+	CREATE INDEX ON p USING cscan_columns (i)), 'many');
+set_naptime(0);
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), 'nobody visits now');
+make_stored('last', 'many');
+make_visible('last', 'many');
+set_naptime("'1s'");
+gets_covered('last', 'the last of 600 indexes has its turn', 'many');
+right('last', 'it is right', 'many');
+
+# However long the group takes that the worker is building
+set_naptime(0);
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), 'nobody visits once more');
+sql($node, 'UPDATE last SET i = i + 1', 'many');
+make_visible('last', 'many');
+my $in_group = -s $node->logfile;
+set_conf($node, 'cscan.debug_fault' => q('store-block wait 1'), 'cscan.columns_naptime' => q('1s'));
+ok($node->wait_for_log(qr/waits at "store-block".*row groups? of index "last_columns"/s, $in_group), 'the worker is in a group of the other database');
+is(sql_fails($node, 'DROP DATABASE many'), 'it did not fail', 'which can be dropped');
+sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+reload($node);
+
+### An index of very many row groups
+
+# All but the last of them are a hole in the table's file.  The worker builds those again, and puts each where the one before has been.
+set_naptime(0);
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), 'nobody visits a hole');
+sql($node, 'CREATE TABLE large (i int, long text, filler text) WITH (autovacuum_enabled = off, fillfactor = 40); '
+	  . 'ALTER TABLE large ALTER long SET STORAGE EXTERNAL; '
+	  . 'CREATE INDEX large_columns ON large USING cscan_columns (i, long) WITH (row_group_blocks = 64)');
+my $file = $node->data_dir . '/' . sql($node, q(SELECT pg_relation_filepath('large')));
+$node->stop;
+foreach my $segment ('', map { ".$_" } 1 .. 7)
+{
+	open my $fh, '>>', $file . $segment or die "cannot open $file$segment: $!";
+	truncate $fh, 1 << 30 or die "cannot extend $file$segment: $!";
+	close $fh;
+}
+$node->start;
+sql($node, q(INSERT INTO large SELECT g, rpad(g::text, 2050, 'x'), repeat('x', 150) FROM generate_series(1, 6000) g; CHECKPOINT));
+my @pages;
+foreach my $round (0 .. 3)
+{
+	sql($node, 'UPDATE large SET i = i') if $round > 0;
+	sql($node, 'VACUUM (INDEX_CLEANUP on) large');
+	is(covered('large'), '0', "round $round: nothing is covered");
+	set_naptime("'1s'");
+	ok(poll($node, q(SELECT covered > 0 AND covered * 10 >= all_visible * 9 AND groups > 4 FROM cscan_columns_status WHERE index = 'large_columns'::regclass)),
+		"round $round: what can be covered is");
+	set_naptime(0);
+	ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), "round $round: the worker has ended");
+	push @pages, sql($node, q(SELECT pages FROM cscan_columns_status WHERE index = 'large_columns'::regclass));
+}
+my $group_pages = sql($node, q(SELECT (pages - unused_pages) / groups FROM cscan_columns_status WHERE index = 'large_columns'::regclass));
+note "pages: @pages, of a group: $group_pages";
+cmp_ok($pages[3] - $pages[1], '<', $group_pages, 'built again, the groups go where they have been');
+is(sql($node, q(SELECT count(*) FROM cscan_columns_verify('large_columns'))), '0', 'and each block is right');
+sql($node, 'DROP TABLE large');
+set_naptime("'1s'");
 
 ### No worker is free
 

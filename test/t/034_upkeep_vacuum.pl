@@ -197,6 +197,7 @@ for (1 .. 600)
 	select undef, undef, undef, 0.1;
 }
 is(vacuums('t'), $before{t}, 'it is visited, and not vacuumed');
+is(scalar(() = slurp_file($node->logfile, $log) =~ /no background worker is free to vacuum table "t".*\n.*max_worker_processes/g), 1, 'which the log says once');
 $holder->query('SELECT pg_advisory_unlock(2)');
 isnt($parallel->result . $parallel->err, '', 'the query ends');
 covers('t', 'then it is vacuumed');
