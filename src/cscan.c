@@ -52,6 +52,7 @@ int			cscan_debug_take_ahead = 1;
 bool		cscan_debug_small_scans = false;
 bool		cscan_debug_copies = true;
 int			cscan_debug_rest_after = 10000;
+int			cscan_debug_few_groups = 16384;
 bool		cscan_preloaded = false;
 
 static char *page_cost_setting;
@@ -325,6 +326,14 @@ define_server_settings(void)
 							 PGC_SUSET,
 							 GUC_NOT_IN_SAMPLE,
 							 NULL, NULL, NULL);
+	DefineCustomIntVariable("cscan.debug_few_groups",
+							"Sets the number of row groups up to which all free pages of an index of columns are found each time.",
+							NULL,
+							&cscan_debug_few_groups,
+							16384, 0, INT_MAX,
+							PGC_SIGHUP,
+							GUC_NOT_IN_SAMPLE,
+							NULL, NULL, NULL);
 	DefineCustomIntVariable("cscan.debug_rest_after",
 							"Sets the time without a load after which chunks of a table are not pinned.",
 							NULL,

@@ -49,6 +49,7 @@ extern int	cscan_debug_take_ahead; /* chunks */
 extern bool cscan_debug_small_scans;
 extern bool cscan_debug_copies;
 extern int	cscan_debug_rest_after; /* ms */
+extern int	cscan_debug_few_groups;
 
 /* Loaded by shared_preload_libraries: shared state and the ABM exist. */
 extern bool cscan_preloaded;

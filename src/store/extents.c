@@ -10,19 +10,16 @@
  *
  * An allocation takes the smallest extent that is large enough, at its begin.
  *
- * In an index of very many groups that takes long.  Who builds few of them puts
- * these at the end of the file, or into what the one before him has left: its
- * largest free extents, the *spares*.  So a group goes where the last one was,
- * and the file hardly grows.  The spares are forgotten when somebody else has
- * begun to build.  What is free further ahead waits for VACUUM, or for
- * cscan_columns_fill(), to build a group.
+ * In an index of very many groups that takes long: by default, of more than can
+ * be read in a tenth of a second (cscan_debug_few_groups).  So who builds a few
+ * of them, again and again, leaves himself his largest free extents, the
+ * *spares*.  They hold as long as nobody else has begun to build.
  *
  *-------------------------------------------------------------------------
  */
 #include "store.h"
 
-/* Groups whose directory pages are read in less than a tenth of a second. */
-#define FEW_GROUPS	16384
+#include "cscan.h"
 
 typedef struct CScanExtent
 {
@@ -69,20 +66,19 @@ cscan_extents_find_quickly(Relation index, const CScanSpares *spares)
 {
 	CScanExtents *extents;
 	CScanStoreMeta *meta = palloc(sizeof(CScanStoreMeta));
-	bool		few;
-	bool		hold;
+	bool		use;
 
 	cscan_store_read_meta(index, meta);
-	few = meta->ngroups <= FEW_GROUPS;
-	hold = spares->file == index->rd_rel->relfilenode && spares->generation == meta->generation;
+	use = meta->ngroups > (uint32) cscan_debug_few_groups &&
+		spares->file == index->rd_rel->relfilenode && spares->generation == meta->generation;
 	pfree(meta);
-	if (few)
+	if (!use)
 		return cscan_extents_find(index);
 	extents = palloc0(sizeof(CScanExtents));
 	extents->room = CSCAN_MAX_SPARES;
 	extents->free = palloc(CSCAN_MAX_SPARES * sizeof(CScanExtent));
 	extents->end = RelationGetNumberOfBlocks(index);
-	for (uint32 i = 0; hold && i < spares->n; i++)
+	for (uint32 i = 0; i < spares->n; i++)
 		cscan_extents_free(extents, spares->first[i], spares->end[i] - spares->first[i]);
 	return extents;
 }

@@ -96,11 +96,16 @@ has_content(Relation index)
 static void
 require_valid(Relation index)
 {
+	if (RelationUsesLocalBuffers(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" is that of a temporary table", RelationGetRelationName(index)),
+				 errdetail("Such an index stays empty.")));
 	if (!index->rd_index->indisvalid || !has_content(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
-				 errdetail("It is being built, a build of it has failed, its table is temporary, or it is unlogged on a standby."),
+				 errdetail("It is being built, a build of it has failed, or it is unlogged on a standby."),
 				 errhint("If no build is under way, REINDEX it on the primary server.")));
 }
 

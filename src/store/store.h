@@ -296,7 +296,7 @@ typedef struct CScanExtents CScanExtents;
 
 extern CScanExtents *cscan_extents_find(Relation index);
 
-/* The same, but in a large index only what is behind all pages, and the spares as far as they still hold. */
+/* The same, but in a large index only the spares and what is behind all pages, if the spares hold. */
 extern CScanExtents *cscan_extents_find_quickly(Relation index, const CScanSpares *spares);
 
 /* Note the spares, before the table's lock is given back. */
@@ -597,8 +597,8 @@ typedef struct CScanFill
 	bool		sparing;		/* no group that gains little, but after an
 								 * hour; the last one only while all of it is
 								 * all-visible */
-	CScanSpares *spares;		/* few groups will be built: look for free
-								 * pages quickly; or NULL */
+	CScanSpares *spares;		/* for who builds a few groups, again and
+								 * again; or NULL */
 	uint32		from;			/* the first group to look at */
 	bool		(*stop) (const struct CScanFill *fill); /* asked before each
 														 * but the first; or

@@ -14,6 +14,7 @@ SELECT results_eq('settings', $$ VALUES
     ('cscan.columns_vacuum', 'real', 'sighup', '0.1', NULL, '0', '1', NULL),
     ('cscan.debug_copies', 'bool', 'superuser', 'on', NULL, NULL, NULL, NULL),
     ('cscan.debug_fault', 'string', 'superuser', '', NULL, NULL, NULL, NULL),
+    ('cscan.debug_few_groups', 'integer', 'sighup', '16384', NULL, '0', '2147483647', NULL),
     ('cscan.debug_rest_after', 'integer', 'sighup', '10000', 'ms', '0', '2147483647', NULL),
     ('cscan.debug_small_scans', 'bool', 'superuser', 'off', NULL, NULL, NULL, NULL),
     ('cscan.debug_take_ahead', 'integer', 'superuser', '1', NULL, '1', '32', NULL),
