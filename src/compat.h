@@ -18,7 +18,6 @@
 #include "access/heapam.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
-#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "commands/explain.h"
@@ -133,17 +132,6 @@ cscan_abort_io(void)
 	AbortBufferIO();
 #elif PG_VERSION_NUM >= 180000
 	pgaio_error_cleanup();
-#endif
-}
-
-/* 17: parallel mode allows subtransactions, too */
-static inline bool
-cscan_can_begin_subtransaction(void)
-{
-#if PG_VERSION_NUM < 170000
-	return !IsInParallelMode();
-#else
-	return true;
 #endif
 }
 

@@ -311,7 +311,8 @@ cscan_batch_prepare_rows(CScanBatch *batch)
 {
 	CScanColumns *c = batch->scan->columns;
 
-	if (batch->kind != CSCAN_BATCH_RUNS)
+	/* Before the first batch, and between two scans, there is nothing to decode. */
+	if (batch->kind != CSCAN_BATCH_RUNS || batch->selection->n == 0)
 		return;
 	for (int i = 0; i < c->ncolumns; i++)
 		cscan_decoder_decode_rows(&c->reader->decoders[i], batch->vector, batch->from, batch->selection->rows,

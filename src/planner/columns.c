@@ -600,7 +600,7 @@ cscan_column_paths_add(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 			continue;
 		heap = table_open(relid, NoLock);
 		index = index_open(info->indexoid, NoLock);
-		any = find_extent(root, rel, heap, index, columns, ncolumns, &extent);
+		any = !RelationUsesLocalBuffers(heap) && find_extent(root, rel, heap, index, columns, ncolumns, &extent);
 		index_close(index, NoLock);
 		table_close(heap, NoLock);
 		if (!any)

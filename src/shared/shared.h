@@ -209,13 +209,6 @@ typedef struct CScanUpkept
 
 #define CSCAN_MAX_UPKEPT	2048
 
-/* The index that a visit looked after last; visits go through them in this order. */
-typedef struct CScanVisitedIndex
-{
-	uint64		scans;			/* of it, the most first */
-	Oid			indexid;		/* InvalidOid: no round is under way */
-} CScanVisitedIndex;
-
 /*
  * A table with an index of columns that needed VACUUM: what is known of the last
  * one, and of the last look; see upkeep/vacuuming.c.  Of the worker "cscan
@@ -275,7 +268,8 @@ typedef struct CScanUpkeep
 	bool		unfinished;		/* an index of this round has groups left to
 								 * look at */
 	bool		ended;			/* as it should: not by an error */
-	CScanVisitedIndex last;		/* the round goes on behind it */
+	Oid			last;			/* the round goes on behind this index;
+								 * InvalidOid: none is under way */
 	uint64		rest_until;		/* no other worker before (us) */
 	bool		vacuum_complained;	/* the log says that no process is free for
 									 * VACUUM */

@@ -178,7 +178,7 @@ store_build(Relation heap, Relation index, IndexInfo *info)
 	if (!info->ii_Concurrent && !RelationUsesLocalBuffers(heap))
 		cscan_fill_index(heap, index, &fill);
 
-	built_in_transaction = true;
+	built_in_transaction |= !RelationUsesLocalBuffers(heap);
 
 	/* The heap's rows have not been counted. */
 	result->heap_tuples = -1;

@@ -12,13 +12,15 @@
  *
  * Afterwards blocks have become all-visible.  So groups that are whole and
  * gain enough are built.  VACUUM must come to its end whatever comes of that:
- * an error there rolls a subtransaction back, and is a warning.
+ * an error there rolls a subtransaction back, and is a warning.  A parallel
+ * VACUUM has none: its leader must not take its workers' errors for its own.
  *
  *-------------------------------------------------------------------------
  */
 #include "store.h"
 
 #include "access/visibilitymap.h"
+#include "access/xact.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -101,46 +103,53 @@ count_rows(Relation index, IndexBulkDeleteResult *stats)
 	pfree(meta);
 }
 
-/* Build groups.  Where there can be a subtransaction, only what ends VACUUM ends this with an error. */
 static void
-fill_safely(Relation heap, Relation index)
+fill_and_count(IndexVacuumInfo *info, Relation heap, IndexBulkDeleteResult *stats)
 {
 	CScanFill	fill = {.in_vacuum = true,.whole_groups = true};
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
 
-	if (!cscan_can_begin_subtransaction())
-	{
-		cscan_fill_index(heap, index, &fill);
-		return;
-	}
+	if (info->index->rd_index->indisvalid && !RelationUsesLocalBuffers(heap))
+		cscan_fill_index(heap, info->index, &fill);
+	count_rows(info->index, stats);
+}
+
+/* The same.  Only what ends VACUUM ends this with an error. */
+static void
+fill_safely(IndexVacuumInfo *info, Relation heap, IndexBulkDeleteResult *stats)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller, "cscan vacuum", ALLOCSET_DEFAULT_SIZES);
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *error = NULL;
+
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		cscan_fill_index(heap, index, &fill);
+		fill_and_count(info, heap, stats);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
 	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
+		MemoryContextSwitchTo(caller);
 		error = CopyErrorData();
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			PG_RE_THROW();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
-		ereport(WARNING,
-				(errcode(error->sqlerrcode),
-				 errmsg("could not build row groups of index \"%s\": %s", RelationGetRelationName(index), error->message),
-				 error->detail ? errdetail_internal("%s", error->detail) : 0,
-				 error->hint ? errhint("%s", error->hint) : 0));
-		FreeErrorData(error);
 	}
 	PG_END_TRY();
-	MemoryContextSwitchTo(context);
+	MemoryContextSwitchTo(caller);
 	CurrentResourceOwner = owner;
+	MemoryContextDelete(context);
+	if (error == NULL)
+		return;
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	ereport(WARNING,
+			(errcode(error->sqlerrcode),
+			 errmsg("could not build row groups of index \"%s\": %s", RelationGetRelationName(info->index), error->message),
+			 error->detail ? errdetail_internal("%s", error->detail) : 0,
+			 error->hint ? errhint("%s", error->hint) : 0));
+	FreeErrorData(error);
 }
 
 IndexBulkDeleteResult *
@@ -150,8 +159,9 @@ cscan_store_vacuumcleanup(IndexVacuumInfo *info, Relation heap, IndexBulkDeleteR
 		return stats;
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	if (info->index->rd_index->indisvalid && !RelationUsesLocalBuffers(heap))
-		fill_safely(heap, info->index);
-	count_rows(info->index, stats);
+	if (IsInParallelMode())
+		fill_and_count(info, heap, stats);
+	else
+		fill_safely(info, heap, stats);
 	return stats;
 }

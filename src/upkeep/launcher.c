@@ -54,7 +54,7 @@ typedef struct CScanVisited
 	bool		visited;
 	bool		has_indexes;
 	bool		unfinished;		/* see CScanUpkeep */
-	CScanVisitedIndex last;		/* likewise */
+	Oid			last;			/* likewise */
 	uint32		failures;		/* visits, one after the other */
 	uint64		at;				/* when the last one ended (us) */
 } CScanVisited;
@@ -143,7 +143,7 @@ due(const CScanVisited *database)
 		return 0;
 	if (database->failures > 0)
 		return database->at + Min(nap << Min(database->failures, 12), NOTHING_THERE);
-	if (database->unfinished || OidIsValid(database->last.indexid))
+	if (database->unfinished || OidIsValid(database->last))
 		return database->at;
 	return database->at + (database->has_indexes ? nap : NOTHING_THERE);
 }

@@ -374,7 +374,7 @@ vacuum_safely(Oid heapid)
 			EmitErrorReport();
 			result = CSCAN_VACUUM_FAILED;
 		}
-		AbortCurrentTransaction();
+		AbortOutOfAnyTransaction();
 		FlushErrorState();
 		RESUME_INTERRUPTS();
 	}

@@ -9,9 +9,10 @@
  * ends the step and is written to the server log.  The next step goes on
  * behind the group that has failed.
  *
- * A *round* goes through all indexes, those scanned most first.  If the visit is
- * too short for it, the next one goes on behind the index that was the last.
- * So one that is seldom scanned gets its turn, too.
+ * Half of a visit is for the indexes that are scanned most.  The other half is
+ * for a *round* through all others, by their OIDs.  If the visit is too short
+ * for that, the next one goes on with it.  So one that is seldom scanned gets
+ * its turn, too.
  *
  * What is known of an index outlives the visit, in cscan_shared->upkeep.upkept.
  * If there are more indexes than entries, their passes begin anew each time.
@@ -47,6 +48,14 @@
 #include "store/store.h"
 #include "upkeep/upkeep.h"
 
+/* An index of columns, and how often it was scanned. */
+typedef struct CScanFoundIndex
+{
+	Oid			indexid;
+	uint64		scans;
+	bool		visited;		/* in this visit, since it is scanned much */
+} CScanFoundIndex;
+
 /* What came of a step. */
 typedef enum CScanStepResult
 {
@@ -81,20 +90,26 @@ static uint64 visit_ends;		/* us */
 static uint64 owed;				/* rest for the steps since the last one (us) */
 
 static int
-compare_places(const CScanVisitedIndex *x, const CScanVisitedIndex *y)
+by_oid(const ListCell *a, const ListCell *b)
 {
-	if (x->scans != y->scans)
-		return x->scans < y->scans ? 1 : -1;
+	const CScanFoundIndex *x = lfirst(a);
+	const CScanFoundIndex *y = lfirst(b);
+
 	return x->indexid < y->indexid ? -1 : x->indexid > y->indexid;
 }
 
 static int
 by_scans(const ListCell *a, const ListCell *b)
 {
-	return compare_places(lfirst(a), lfirst(b));
+	const CScanFoundIndex *x = lfirst(a);
+	const CScanFoundIndex *y = lfirst(b);
+
+	if (x->scans != y->scans)
+		return x->scans < y->scans ? 1 : -1;
+	return by_oid(a, b);
 }
 
-/* Find the database's indexes of columns, those scanned most first. */
+/* Find the database's indexes of columns. */
 static List *
 find_indexes(void)
 {
@@ -115,14 +130,14 @@ find_indexes(void)
 	{
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 		PgStat_StatTabEntry *stats;
-		CScanVisitedIndex *index;
+		CScanFoundIndex *index;
 		MemoryContext old;
 
 		if (form->relam != am || form->relkind != RELKIND_INDEX || form->relpersistence == RELPERSISTENCE_TEMP)
 			continue;
 		stats = pgstat_fetch_stat_tabentry(form->oid);
 		old = MemoryContextSwitchTo(context);
-		index = palloc(sizeof(CScanVisitedIndex));
+		index = palloc0(sizeof(CScanFoundIndex));
 		index->indexid = form->oid;
 		index->scans = stats ? (uint64) stats->numscans : 0;
 		indexes = lappend(indexes, index);
@@ -132,7 +147,6 @@ find_indexes(void)
 	table_close(rel, AccessShareLock);
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(context);
-	list_sort(indexes, by_scans);
 	return indexes;
 }
 
@@ -352,11 +366,11 @@ end_pass(CScanUpkept *u)
 }
 
 /*
- * Take a step of an index's pass, or the first one of another pass, and rest.
- * Returns whether the pass goes on.
+ * Take a step of an index's pass, or the first one of another pass.  Returns
+ * whether the pass goes on, and whether the step may have built.
  */
 static bool
-go_on(CScanUpkept *u)
+go_on(CScanUpkept *u, bool *may_have_built)
 {
 	uint64		now = cscan_now();
 	bool		begins = u->done || u->group == 0;
@@ -372,7 +386,7 @@ go_on(CScanUpkept *u)
 	step.only_if_changed = u->done && !u->failed && now < u->began + CSCAN_PASS_AGAIN;
 	step.known = u->state;
 	result = take_step_safely(u->indexid);
-	rest(cscan_now() - now, result != CSCAN_STEP_UNCHANGED);
+	*may_have_built = result != CSCAN_STEP_UNCHANGED;
 	if (result == CSCAN_STEP_LOCKED || result == CSCAN_STEP_UNCHANGED)
 		return false;
 
@@ -398,6 +412,7 @@ keep_up(Oid indexid)
 	uint64		now = cscan_now();
 	uint64		until = Min(visit_ends, now + Max((visit_ends - now) / 2, LEAST_SLICE));
 	bool		goes_on = now >= u->not_before;
+	bool		may_have_built;
 
 	while (goes_on)
 	{
@@ -406,37 +421,52 @@ keep_up(Oid indexid)
 			cscan_shared->upkeep.unfinished = true;
 			return;
 		}
-		goes_on = go_on(u);
+		now = cscan_now();
+		goes_on = go_on(u, &may_have_built);
+		rest(cscan_now() - now, may_have_built);
 	}
 }
 
 /*
- * Go on with the round, or begin one.  An index is noted before it is looked
- * after: if that ends the worker, the next one goes on behind it.
+ * Look after the indexes that are scanned most, and go on with the round, or
+ * begin one.  An index of the round is noted before it is looked after: if that
+ * ends the worker, the next one goes on behind it.
  */
 static void
 go_round(List *indexes)
 {
 	CScanUpkeep *visit = &cscan_shared->upkeep;
-	bool		begins = !OidIsValid(visit->last.indexid);
-	bool		any = false;
+	uint64		half = visit_ends - CSCAN_VISIT_TIME / 2;
 	ListCell   *lc;
 
-	if (begins)
+	if (!OidIsValid(visit->last))
 		visit->unfinished = false;
+	list_sort(indexes, by_scans);
 	foreach(lc, indexes)
 	{
-		const CScanVisitedIndex *index = lfirst(lc);
+		CScanFoundIndex *index = lfirst(lc);
 
-		if (!begins && !any && compare_places(index, &visit->last) <= 0)
-			continue;
-		if (any && cscan_now() >= visit_ends)
-			return;
-		any = true;
-		visit->last = *index;
+		if (cscan_now() >= half)
+			break;
+		index->visited = true;
 		keep_up(index->indexid);
 	}
-	visit->last.indexid = InvalidOid;
+
+	/* However long that has taken, the round goes on by one. */
+	visit_ends = Max(visit_ends, cscan_now() + LEAST_SLICE);
+	list_sort(indexes, by_oid);
+	foreach(lc, indexes)
+	{
+		CScanFoundIndex *index = lfirst(lc);
+
+		if (index->visited || index->indexid <= visit->last)
+			continue;
+		if (cscan_now() >= visit_ends)
+			return;
+		visit->last = index->indexid;
+		keep_up(index->indexid);
+	}
+	visit->last = InvalidOid;
 }
 
 void

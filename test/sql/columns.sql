@@ -330,6 +330,15 @@ VACUUM (INDEX_CLEANUP on) goes_on;
 RESET cscan.debug_fault;
 SELECT relallvisible = relpages AND relpages > 64 AS vacuumed FROM pg_class WHERE relname = 'goes_on';
 SELECT covered, wrong FROM state('goes_on_columns');
+-- Whoever cancels it ends it, and its transaction.
+SET cscan.debug_fault = 'store-block delay';
+SET statement_timeout = '300ms';
+\set VERBOSITY sqlstate
+VACUUM (INDEX_CLEANUP on) goes_on;
+\set VERBOSITY default
+RESET statement_timeout;
+RESET cscan.debug_fault;
+SELECT count(*) AS locks FROM pg_locks WHERE relation = 'goes_on'::regclass;
 VACUUM (INDEX_CLEANUP on) goes_on;
 SELECT covered > 64 AS covered, wrong FROM state('goes_on_columns');
 
@@ -353,6 +362,17 @@ CREATE TABLE ordered AS SELECT i, i % 10 AS kind, (i % 100)::numeric(8,2) AS n, 
 CREATE INDEX ordered_brin ON ordered USING brin (i) WITH (pages_per_range = 8);
 CREATE INDEX ordered_columns ON ordered USING cscan_columns (i, kind, n) WITH (row_group_blocks = 64);
 VACUUM ANALYZE ordered;
+-- A filter whose scan begins anew in another time zone
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+BEGIN;
+EXPLAIN (COSTS OFF) SELECT set_config('timezone', z, true) = z AS zone, (SELECT i > k FROM ordered WHERE i > k LIMIT 1) AS found
+    FROM (VALUES ('UTC', 1), ('Europe/Berlin', 2), ('UTC', 3)) o (z, k);
+SELECT set_config('timezone', z, true) = z AS zone, (SELECT i > k FROM ordered WHERE i > k LIMIT 1) AS found
+    FROM (VALUES ('UTC', 1), ('Europe/Berlin', 2), ('UTC', 3)) o (z, k);
+COMMIT;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
 SELECT cscan_columns_fill('ordered_columns') > 0 AS filled;
 EXPLAIN (COSTS OFF) SELECT kind, count(*), sum(n) FROM ordered WHERE i BETWEEN 24000 AND 30000 GROUP BY kind;
 EXPLAIN (COSTS OFF) SELECT i, kind, n FROM ordered WHERE i BETWEEN 24000 AND 30000 AND n < 50;

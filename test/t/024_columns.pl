@@ -219,4 +219,36 @@ sql($primary, q(SELECT cscan_columns_fill('d')));
 is(sql($primary, q(SELECT block, problem FROM cscan_columns_verify('d'))), '', 'and right once it is filled');
 $_->quit foreach ($writer, $builder);
 
+### A temporary table of another session, which nobody else can read
+
+my $owner = session($primary, name => 'owner of a temporary table');
+$owner->query('CREATE TABLE permanent (i int, filler text); CREATE INDEX ON permanent USING cscan_columns (i); '
+	  . 'CREATE TEMP TABLE of_owner (LIKE permanent INCLUDING ALL); '
+	  . q(INSERT INTO of_owner SELECT g, repeat('x', 500) FROM generate_series(1, 3000) g; VACUUM ANALYZE of_owner));
+my $of_owner = $owner->query(q(SELECT format('%s.%s', relnamespace::regnamespace, relname) FROM pg_class WHERE relname = 'of_owner'));
+like(sql($primary, "EXPLAIN SELECT i FROM $of_owner"), qr/^Seq Scan/, 'a query of it can be planned');
+is(sql($primary, q(SELECT why_not FROM cscan_columns_status WHERE relation::text LIKE '%of_owner')), 'an index of a temporary table stays empty', 'and the view goes on');
+$owner->quit;
+
+### A damaged index ends queries that read it, but no VACUUM that has nothing to tell it
+
+sql($primary, q(CREATE TABLE damaged AS SELECT g AS i, repeat('x', 500) AS filler FROM generate_series(1, 3000) g));
+sql($primary, 'VACUUM ANALYZE damaged');
+sql($primary, 'CREATE INDEX damaged_i ON damaged USING cscan_columns (i) WITH (row_group_blocks = 64)');
+my $damaged = $primary->data_dir . '/' . sql($primary, q(SELECT pg_relation_filepath('damaged_i')));
+$primary->stop;
+open my $fh, '+<:raw', $damaged or die "cannot open $damaged: $!";
+seek $fh, 8192, 0;
+print {$fh} "\0" x 16384;
+close $fh;
+$primary->start;
+my $read = 'SET enable_seqscan = off; SELECT count(*) FROM damaged WHERE i > 0';
+like(sql_fails($primary, $read), qr/index "damaged_i" is damaged.*REINDEX it.*cscan\.columns = off/s, 'a query fails, and says what to do');
+is(sql($primary, "SET cscan.columns = off; $read"), '3000', 'as that says, the table can be read');
+my $before_vacuum = -s $primary->logfile;
+is(sql_fails($primary, 'VACUUM (INDEX_CLEANUP on) damaged'), 'it did not fail', 'VACUUM comes to its end');
+like(slurp_file($primary->logfile, $before_vacuum), qr/WARNING:  could not build row groups of index "damaged_i"/, 'with a warning');
+sql($primary, 'REINDEX INDEX damaged_i');
+is(sql($primary, $read), '3000', 'REINDEX mends it');
+
 done_testing();
