@@ -366,8 +366,7 @@ VACUUM ANALYZE ordered;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 BEGIN;
-EXPLAIN (COSTS OFF) SELECT set_config('timezone', z, true) = z AS zone, (SELECT i > k FROM ordered WHERE i > k LIMIT 1) AS found
-    FROM (VALUES ('UTC', 1), ('Europe/Berlin', 2), ('UTC', 3)) o (z, k);
+EXPLAIN (COSTS OFF) SELECT i > 1 FROM ordered WHERE i > 1 LIMIT 1;
 SELECT set_config('timezone', z, true) = z AS zone, (SELECT i > k FROM ordered WHERE i > k LIMIT 1) AS found
     FROM (VALUES ('UTC', 1), ('Europe/Berlin', 2), ('UTC', 3)) o (z, k);
 COMMIT;
