@@ -38,7 +38,8 @@ cscan_reader_begin(Relation heap, Relation index, const int *columns, int ncolum
 	r->group_blocks = meta->group_blocks;
 	r->ncolumns = ncolumns;
 	r->columns = palloc((ncolumns + 1) * sizeof(int));
-	memcpy(r->columns, columns, ncolumns * sizeof(int));
+	for (int i = 0; i < ncolumns; i++)
+		r->columns[i] = columns[i];
 	r->columns[ncolumns] = RelationGetNumberOfAttributes(index);
 	if (RelationGetNumberOfBlocks(index) > (BlockNumber) NBuffers / 4)
 		r->strategy = GetAccessStrategy(BAS_BULKREAD);
