@@ -90,7 +90,8 @@ open_if_free(Oid relid)
 static bool
 has_content(Relation index)
 {
-	return !RelationUsesLocalBuffers(index) && (RelationIsPermanent(index) || !RecoveryInProgress()) && RelationGetNumberOfBlocks(index) > 0;
+	return !RelationUsesLocalBuffers(index) && (RelationIsPermanent(index) || !RecoveryInProgress()) &&
+		RelationGetNumberOfBlocks(index) > 0;
 }
 
 static void

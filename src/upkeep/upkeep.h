@@ -13,10 +13,9 @@
  * A worker goes through the indexes of columns of its database, those first
  * that have been scanned most.  For the others it goes on where the visit before
  * it has ended, until all have had their turn.  It makes a *pass* over the row
- * groups of each:
- * it looks at one group after the other, and builds those that gain enough.
- * It sleeps in between, as long as its share of the time asks for.  An index
- * gets half of what is left of the visit.  If its pass does not come to the
+ * groups of each: it looks at one group after the other, and builds those that
+ * gain enough.  It sleeps in between, as long as its share of the time asks for.
+ * An index gets half of what is left of the visit.  If its pass does not come to the
  * last group then, the next visit goes on with it.  Another pass follows when
  * the table has changed, or after an hour.
  *
