@@ -341,28 +341,27 @@ look_after_table(int table, uint64 now)
 
 /*
  * Take the locks of new tables, and let go of tables that no scan reads.
- * Returns whether any table needed care.
+ * Returns whether any table needed care.  All tables that are there at the
+ * beginning are looked at, whatever comes and goes meanwhile: a process that
+ * waits for a release may have asked for any of them.
  */
 bool
 cscan_holding_look_after(void)
 {
 	uint64		now = cscan_now();
 	uint64		releases;
-	int			left;
+	int			end;
 	bool		found = false;
 
 	cscan_lock();
 	releases = cscan_shared->releases_wanted;
 	cscan_shared->tables_changed = false;
-	left = cscan_pool.state->nspaces;
+	end = cscan_pool.state->spaces_end;
 	cscan_unlock();
 
-	for (int i = 0; i < cscan_max_tables && left > 0; i++)
+	for (int i = 0; i < end; i++)
 	{
-		if (!cscan_pool.spaces[i].used)
-			continue;
-		left--;
-		if (!needs_care(i, now))
+		if (!cscan_pool.spaces[i].used || !needs_care(i, now))
 			continue;
 		found = true;
 		look_after_table(i, now);

@@ -20,7 +20,8 @@
  * Invariant: whoever stops early does not see what comes of later rows.  So a
  * condition is asked of a whole batch only if it cannot raise an error for any row.
  * The value that it compares with may: it is computed once, after some row has met
- * all earlier conditions, which is when PostgreSQL would do it.
+ * all earlier conditions, which is when PostgreSQL would do it.  (A scan of columns
+ * compares groups with it before there are rows: exec/groups.c.)
  *
  *-------------------------------------------------------------------------
  */

@@ -122,6 +122,8 @@ add_space(CScanPool *pool, uint32_t chunk_blocks, uint32_t nchunks, uint32_t dev
 	state->next_chunk = first + nchunks;
 	state->first_free_space = i + 1;
 	state->nspaces++;
+	if (i >= state->spaces_end)
+		state->spaces_end = i + 1;
 	NOTE(pool, on_space, i);
 	return i;
 }
@@ -235,6 +237,8 @@ cscan_pool_remove_space(CScanPool *pool, int space)
 	p->used = false;
 	if (space < pool->state->first_free_space)
 		pool->state->first_free_space = space;
+	while (pool->state->spaces_end > 0 && !pool->spaces[pool->state->spaces_end - 1].used)
+		pool->state->spaces_end--;
 	if (--pool->state->nspaces == 0)
 		pool->state->next_chunk = 0;
 	CSCAN_RECORD(pool,.kind = CSCAN_TRACE_REMOVE_SPACE,.other = space);

@@ -128,7 +128,7 @@ count_spaces(CScanPool *pool)
 {
 	CScanPoolState *state = pool->state;
 
-	state->nspaces = state->nrefused = state->first_free_space = 0;
+	state->nspaces = state->nrefused = state->first_free_space = state->spaces_end = 0;
 	memset(pool->numbered, 0, sizeof(uint64_t) * cscan_chunk_words(pool));
 	memset(pool->loadable, 0, sizeof(uint64_t) * cscan_chunk_words(pool));
 	memset(pool->refused, 0, sizeof(uint64_t) * cscan_chunk_words(pool));
@@ -145,6 +145,7 @@ count_spaces(CScanPool *pool)
 		if (!p->used)
 			continue;
 		state->nspaces++;
+		state->spaces_end = i + 1;
 		state->nrefused += p->access == CSCAN_ACCESS_REFUSED;
 		cscan_set_add_range(pool->numbered, p->first_chunk, last);
 		if (p->access == CSCAN_ACCESS_GRANTED)

@@ -253,6 +253,7 @@ typedef struct CScanPoolState
 	int32_t		nhelpers;		/* helper entries taken */
 	int32_t		nspaces;		/* space entries taken */
 	int32_t		first_free_space;	/* no space entry before it is free */
+	int32_t		spaces_end;		/* no space entry from here on is taken */
 	uint32_t	next_chunk;		/* search for free numbers begins here */
 	uint32_t	budget;			/* most blocks of held slots */
 	uint32_t	used;			/* blocks of held slots, in flight included */

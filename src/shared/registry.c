@@ -533,11 +533,13 @@ cscan_registry_took_frames(uint64 n)
 
 /*
  * Wait, for a bounded time, until the ABM has let go of all that no scan reads
- * any more.  DROP and LOCK NOWAIT must work right after a query.
+ * any more.  DROP and LOCK NOWAIT must work right after a query.  If the ABM
+ * stands still all that time, nobody else waits until it moves.
  */
 static void
 wait_until_released(uint64 number)
 {
+	uint64		alive = pg_atomic_read_u64(&cscan_shared->abm_alive);
 	uint64		until = cscan_now() + CSCAN_RELEASE_WAIT;
 
 	/* A resource owner may be releasing its resources, which must go on. */
@@ -545,12 +547,17 @@ wait_until_released(uint64 number)
 	ConditionVariablePrepareToSleep(&cscan_shared->released);
 	for (;;)
 	{
+		bool		over = cscan_now() >= until;
+		uint64		now_alive = pg_atomic_read_u64(&cscan_shared->abm_alive);
 		bool		held;
 
 		cscan_lock();
-		held = cscan_shared->releases_done < number && cscan_shared->abm_latch != NULL;
+		held = cscan_shared->releases_done < number && cscan_shared->abm_latch != NULL &&
+			cscan_shared->release_missed != now_alive;
+		if (held && over && now_alive == alive)
+			cscan_shared->release_missed = alive;
 		cscan_unlock();
-		if (!held || cscan_now() >= until)
+		if (!held || over)
 			break;
 		ConditionVariableTimedSleep(&cscan_shared->released, 10, wait_for_release);
 	}

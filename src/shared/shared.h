@@ -305,6 +305,8 @@ typedef struct CScanShared
 								 * tells it clears this */
 	uint64		abm_stuck;		/* abm_alive when a scan waited in vain; set
 								 * by scans */
+	uint64		release_missed; /* abm_alive when a process waited in vain for
+								 * it to let go; set by scans */
 
 	/* Written by the ABM without the lock. */
 	pg_atomic_uint64 abm_alive; /* when it last went round, or a load went on

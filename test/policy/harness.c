@@ -324,6 +324,7 @@ check_spaces(const CScanPool *pool)
 	uint32_t	may_not = 0;
 	int			refused = 0;
 	int			spaces = 0;
+	int			end = 0;
 
 	for (int i = 0; i < pool->state->limits.max_spaces; i++)
 	{
@@ -338,6 +339,7 @@ check_spaces(const CScanPool *pool)
 		if (!space->used)
 			continue;
 		spaces++;
+		end = i + 1;
 		refused += denied;
 		numbers += space->nchunks;
 		if (space->nchunks == 0 || space->first_chunk + space->nchunks > pool->state->limits.max_chunks)
@@ -361,7 +363,7 @@ check_spaces(const CScanPool *pool)
 		may_be_loaded += granted ? space->nchunks : 0;
 		may_not += denied ? space->nchunks : 0;
 	}
-	if (spaces != pool->state->nspaces || refused != pool->state->nrefused)
+	if (spaces != pool->state->nspaces || end != pool->state->spaces_end || refused != pool->state->nrefused)
 		return "the spaces do not add up";
 	if (count_bits(pool->numbered, words) != numbers)
 		return "a number is taken by no space";

@@ -208,5 +208,26 @@ serves('after the restart');
 $node->restart;
 serves('after one more restart');
 
+### It stands still in a load
+
+# Who was a table's last scan waits half a second for the ABM to let go of it: one of three hundred scans does, not each of them.
+# After a start nothing is in memory, so that there is something to load.
+sql($node, q(ALTER SYSTEM SET cscan.debug_fault = 'abm-start-load wait 1'));
+my $log = -s $node->logfile;
+$node->restart;
+$abm = wait_for_abm($node);
+ok(poll($node, 'SELECT is_cscan, reason FROM cscan_why_not()', 't|'), 'the ABM is ready');
+my $many = session($node, name => 'many');
+$many->query("SET statement_timeout = '30s'; SET max_parallel_workers_per_gather = 0");
+$many->query('CREATE FUNCTION pg_temp.scans() RETURNS int LANGUAGE plpgsql AS $$BEGIN FOR i IN 1 .. 300 LOOP PERFORM count(x) FROM t x; END LOOP; RETURN 300; END$$');
+is($many->query('SELECT pg_temp.scans()'), '300', 'three hundred scans one after the other take less than 30 s');
+like(slurp_file($node->logfile, $log), qr/waits at "abm-start-load"/, 'the ABM stood still meanwhile');
+sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+reload($node);
+$many->quit;
+nothing_left($node, 'after many scans without the ABM', 't');
+serves('after many scans without the ABM');
+is(abm_pid($node), $abm, 'it is the same ABM');
+
 $node->stop;
 done_testing();
