@@ -270,7 +270,9 @@ typedef struct CScanUpkeep
 	bool		ended;			/* as it should: not by an error */
 	Oid			last;			/* the round goes on behind this index;
 								 * InvalidOid: none is under way */
-	uint64		rest_until;		/* no other worker before (us) */
+	uint64		worked;			/* since the last whole rest (us) */
+	uint64		rest_began;		/* when it last stopped (us): no other worker
+								 * before the end of the rest for that */
 	bool		vacuum_complained;	/* the log says that no process is free for
 									 * VACUUM */
 	CScanVacuuming vacuuming;

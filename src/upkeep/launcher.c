@@ -188,7 +188,7 @@ visit(CScanVisited *database)
 
 	visit->dbid = InvalidOid;
 	visit->ended = false;
-	visit->rest_until = 0;
+	visit->worked = visit->rest_began = 0;
 	visit->unfinished = database->unfinished;
 	visit->last = database->last;
 	cscan_shared_describe_worker(&worker, "cscan columns", "cscan_upkeep_worker_main",
@@ -221,8 +221,17 @@ visit(CScanVisited *database)
 		database->unfinished = visit->unfinished;
 		database->last = visit->last;
 	}
-	while (cscan_now() < Max(visit->rest_until, database->at + LEAST_SLEEP))
-		sleep_until(Max(visit->rest_until, database->at + LEAST_SLEEP));
+
+	/* A new configuration may change the share. */
+	for (;;)
+	{
+		uint64		until = Max(visit->rest_began + cscan_upkeep_rest(visit->worked),
+								database->at + LEAST_SLEEP);
+
+		if (cscan_now() >= until)
+			break;
+		sleep_until(until);
+	}
 }
 
 /*

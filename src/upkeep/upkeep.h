@@ -64,11 +64,14 @@ extern bool cscan_vacuuming_consider(Relation heap);
 /* Others treat this process as one of autovacuum's from now on: who waits for its locks cancels it. */
 extern void cscan_vacuuming_become_autovacuum(void);
 
+/* After the longest work, of which most may have been a standstill, others wait no longer (us). */
+#define CSCAN_LONGEST_REST	UINT64CONST(3600000000)
+
 /* How long to rest after work, so that this has taken cscan.columns_share of the time (us). */
 static inline uint64
 cscan_upkeep_rest(uint64 worked)
 {
-	return (uint64) (worked * (1 / cscan_columns_share - 1));
+	return (uint64) Min(worked * (1 / cscan_columns_share - 1), CSCAN_LONGEST_REST);
 }
 
 /*

@@ -58,9 +58,6 @@
 /* A worker that has not begun after so long will not (us). */
 #define START_TIME		10000000
 
-/* After the longest VACUUM others have to wait no longer (us). */
-#define LONGEST_REST	UINT64CONST(3600000000)
-
 /* What the worker is told beside the table: autovacuum's settings of the table, -1 where it has none. */
 typedef struct CScanVacuumTask
 {
@@ -111,7 +108,7 @@ rests_until(const CScanVacuuming *last)
 {
 	if (last->ended <= last->started)
 		return 0;
-	return last->ended + Min(cscan_upkeep_rest(last->ended - last->started), LONGEST_REST);
+	return last->ended + cscan_upkeep_rest(last->ended - last->started);
 }
 
 static int

@@ -87,7 +87,6 @@ static CScanStep step;
 
 static uint32 wait_share;
 static uint64 visit_ends;		/* us */
-static uint64 owed;				/* rest for the steps since the last one (us) */
 
 static int
 by_oid(const ListCell *a, const ListCell *b)
@@ -316,21 +315,35 @@ cscan_upkeep_sleep(uint64 until, uint32 wait_event)
 /*
  * Sleep, so that the time spent at work is cscan.columns_share of all.  Of many
  * indexes most have not changed, and a look at one takes no time to speak of:
- * these have one rest together.
+ * these have one rest together.  What the visit's end cuts short is the
+ * launcher's.
  */
 static void
-rest(uint64 worked, bool may_have_built)
+rest(uint64 step_took, bool may_have_built)
 {
-	uint64		until;
+	CScanUpkeep *visit = &cscan_shared->upkeep;
+	uint64		least = may_have_built ? LEAST_REST : 0;
 
-	owed = Max(owed + cscan_upkeep_rest(worked), may_have_built ? LEAST_REST : 0);
-	if (owed < LEAST_REST)
+	visit->worked += step_took;
+	visit->rest_began = cscan_now();
+	if (Max(cscan_upkeep_rest(visit->worked), least) < LEAST_REST)
 		return;
-	until = cscan_now() + owed;
-	owed = 0;
-	cscan_shared->upkeep.rest_until = until;
-	while (cscan_now() < Min(until, visit_ends))
+
+	/* A new configuration may change the share. */
+	for (;;)
+	{
+		uint64		until = visit->rest_began + Max(cscan_upkeep_rest(visit->worked), least);
+		uint64		now = cscan_now();
+
+		if (now >= until)
+		{
+			visit->worked = 0;
+			return;
+		}
+		if (now >= visit_ends)
+			return;
 		cscan_upkeep_sleep(Min(until, visit_ends), wait_share);
+	}
 }
 
 /* Find what is known of an index; a new entry takes a free place, or that of the oldest pass. */

@@ -167,6 +167,23 @@ reload($node);
 unlike(slurp_file($node->logfile, $waits), qr/ERROR: /, 'and gives it up without a word');
 gets_covered('t', 'the group is built afterwards');
 
+# A standstill of five seconds, as of a disk, is followed by a rest of four minutes - until the share is another one.
+set_naptime(0);
+ok(poll($node, q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cscan columns'), '0'), 'nobody visits before a standstill');
+sql($node, 'UPDATE t SET i = i + 1');
+make_visible('t');
+$waits = -s $node->logfile;
+set_conf($node, 'cscan.debug_fault' => q('store-block wait 1'), 'cscan.columns_naptime' => q('1s'), 'cscan.columns_share' => '0.02');
+ok($node->wait_for_log(qr/waits at "store-block".*row groups? of index "t_columns"/s, $waits), 'the worker stands still');
+sleep 5;
+sql($node, 'ALTER SYSTEM RESET cscan.debug_fault');
+reload($node);
+ok(poll($node, q(SELECT covered > 0 FROM cscan_columns_status WHERE index = 't_columns'::regclass)), 'it goes on');
+sql($node, 'UPDATE u SET i = i + 1');
+make_visible('u');
+set_conf($node, 'cscan.columns_share' => '1');
+gets_covered($_, "$_ is covered soon, as the share has changed") foreach qw(t u);
+
 ### Those first that are scanned most
 
 set_naptime(0);
