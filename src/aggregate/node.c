@@ -24,6 +24,9 @@
 /* Pieces of groups that are read before memory is looked at */
 #define MEMORY_CHECK	64
 
+/* A table of 2^31 groups, whose numbers would need more than 32 bits, takes 48 GiB and more (bytes). */
+#define MOST_MEMORY		(UINT64CONST(32) << 30)
+
 static Node *create_state(CustomScan *plan);
 static void begin_aggregate(CustomScanState *css, EState *estate, int eflags);
 static TupleTableSlot *exec_aggregate(CustomScanState *css);
@@ -167,7 +170,7 @@ begin_aggregate(CustomScanState *css, EState *estate, int eflags)
 	node->context_node->curaggcontext = CreateExprContext(estate);
 	node->context_node->tmpcontext = css->ss.ps.ps_ExprContext;
 	node->values_context = node->context_node->curaggcontext->ecxt_per_tuple_memory;
-	node->limit = get_hash_memory_limit();
+	node->limit = Min(get_hash_memory_limit(), MOST_MEMORY);
 	cscan_aggregates_init(node, aggrefs);
 	cscan_inputs_init(node);
 

@@ -449,10 +449,34 @@ number_of(CScanInput *input, CScanKeyKind kind, CScanNumbering *numbering, Datum
 	return number;
 }
 
-/* Number the strings of a column by its dictionary.  False if it has none. */
-static bool
-number_codes(CScanInput *input, CScanKeyInput *key, const CScanSelection *selection, CScanNumbering *numbering, bool may_add)
+/* Numberings that share a limit */
+typedef struct CScanNumberings
 {
+	CScanNumbering *first;
+	int			n;
+	Size		limit;			/* bytes */
+} CScanNumberings;
+
+/* Do all of them have more bytes than they may? */
+static bool
+are_full(const CScanNumberings *numberings)
+{
+	Size		bytes = 0;
+
+	for (int k = 0; k < numberings->n; k++)
+		bytes += cscan_numbering_size(&numberings->first[k]);
+	return bytes > numberings->limit;
+}
+
+/*
+ * Number the strings of a column by its dictionary.  False if it has none.  From the
+ * row "ngrow" on no strings are added; it becomes smaller when there is no room for more.
+ */
+static bool
+number_codes(CScanInput *input, CScanKeyInput *key, const CScanSelection *selection, CScanNumbering *numbering,
+			 const CScanNumberings *all, uint32 *ngrow)
+{
+	bool		may_add = *ngrow > 0;
 	const int64 *codes;
 	const bool *isnull;
 	uint32		nentries;
@@ -470,14 +494,23 @@ number_codes(CScanInput *input, CScanKeyInput *key, const CScanSelection *select
 	for (uint32 i = 0; i < selection->n; i++)
 	{
 		uint16		row = selection->rows[i];
-		int64	   *entry;
+		int64		number;
 
 		if (cscan_batch_is_null(isnull, row))
 			continue;
-		entry = &key->entries[codes[row]];
-		if (*entry == NO_NUMBER)
-			*entry = number_of(input, key->kind, numbering, cscan_batch_entry(input->batch, key->column, codes[row]), may_add);
-		key->integers[row] = *entry;
+		number = key->entries[codes[row]];
+		if (number == NO_NUMBER)
+		{
+			uint32		n = numbering->n;
+
+			number = number_of(input, key->kind, numbering, cscan_batch_entry(input->batch, key->column, codes[row]), i < *ngrow);
+			if (numbering->n > n && are_full(all))
+				*ngrow = i + 1;
+			/* A later batch may add what this one may no longer. */
+			if (number >= 0 || !may_add)
+				key->entries[codes[row]] = number;
+		}
+		key->integers[row] = number;
 	}
 	key->vector.isnull = isnull;
 	return true;
@@ -496,25 +529,6 @@ integer_of(CScanKeyKind kind, Datum value, int16 typlen)
 {
 	return kind == CSCAN_KEY_FLOAT ? cscan_float_order(cscan_float_of_bits(bits_of(value, typlen))) :
 		cscan_values_integer_of_datum(value, typlen);
-}
-
-/* Numberings that share a limit */
-typedef struct CScanNumberings
-{
-	CScanNumbering *first;
-	int			n;
-	Size		limit;			/* bytes */
-} CScanNumberings;
-
-/* Do all of them have more bytes than they may? */
-static bool
-are_full(const CScanNumberings *numberings)
-{
-	Size		bytes = 0;
-
-	for (int k = 0; k < numberings->n; k++)
-		bytes += cscan_numbering_size(&numberings->first[k]);
-	return bytes > numberings->limit;
 }
 
 /*
@@ -597,7 +611,7 @@ number_integers(CScanKeyInput *key, const CScanVector *computed, const CScanSele
 /* Get a key of these rows, which are selected, with bounds. */
 static void
 get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScanNumbering *numbering,
-		const CScanNumberings *all, bool may_add, uint32 *ngrow)
+		const CScanNumberings *all, uint32 *ngrow)
 {
 	MemoryContext old = MemoryContextSwitchTo(input->common->batch_context);
 	const CScanVector *computed = NULL;
@@ -611,7 +625,7 @@ get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScan
 		key->vector.values = key->integers;
 		if (computed)
 			number_integers(key, computed, rows, numbering, all, ngrow);
-		else if (cscan_key_is_integer(key->kind) || !number_codes(input, key, rows, numbering, may_add))
+		else if (cscan_key_is_integer(key->kind) || !number_codes(input, key, rows, numbering, all, ngrow))
 			convert_key(input, key, rows, numbering, all, ngrow);
 	}
 	/* Bounds from disk are not good enough to find places by them. */
@@ -627,7 +641,7 @@ cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, Siz
 
 	for (int k = 0; k < input->nkeys; k++)
 	{
-		get_key(input, &input->keys[k], &input->selection, &numbering[k], &all, may_add, &ngrow);
+		get_key(input, &input->keys[k], &input->selection, &numbering[k], &all, &ngrow);
 		vectors[k] = &input->keys[k].vector;
 	}
 	return ngrow;
@@ -641,7 +655,7 @@ cscan_input_distinct(CScanInput *input, int number, const CScanSelection *rows, 
 	CScanKeyInput *key = &input->keys[input->nkeys + number];
 	uint32		ngrow = may_add ? rows->n : 0;
 
-	get_key(input, key, rows, numbering, &all, may_add, &ngrow);
+	get_key(input, key, rows, numbering, &all, &ngrow);
 	*vector = key->vector;
 	return ngrow;
 }

@@ -96,6 +96,17 @@ END $$;
 SELECT memory('SELECT id, count(DISTINCT repeat(id::text, 20000)) FROM t WHERE id < 1000 GROUP BY id');
 SELECT memory('SELECT count(DISTINCT repeat(id::text, 20000)::bpchar) FROM t WHERE id < 1000');
 SELECT memory('SELECT repeat(id::text, 20000), count(*) FROM t WHERE id < 1000 GROUP BY 1');
+-- Nor are all strings of a row group's dictionary.
+CREATE TABLE words (word text, filler text);
+ALTER TABLE words ALTER word SET STORAGE PLAIN, ALTER filler SET STORAGE PLAIN;
+INSERT INTO words SELECT (SELECT string_agg(md5((g % 300 * 20 + i)::text), '') FROM generate_series(1, 20) i), repeat('x', 800) FROM generate_series(1, 3000) g;
+VACUUM ANALYZE words;
+CREATE INDEX ON words USING cscan_columns (word) WITH (row_group_blocks = 256);
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT word, count(*) FROM words GROUP BY word;
+SELECT spilled('SELECT word, count(*) FROM words GROUP BY word');
+SELECT count(*), sum(n), count(DISTINCT n), count(DISTINCT word) FROM (SELECT word, count(*) AS n FROM words GROUP BY word) x;
+RESET enable_seqscan;
 SELECT same('SELECT count(DISTINCT repeat(id::text, 2000)::bpchar), count(DISTINCT id + 10.0::numeric ^ 200) FROM TABLE WHERE id < 1000');
 -- A rescan, with values on disk
 SELECT x, y, z FROM generate_series(1, 3) x, LATERAL (SELECT count(DISTINCT id) y, count(DISTINCT v || id) z FROM t WHERE id % 3 <> x % 3 OFFSET 0) s ORDER BY 1;
