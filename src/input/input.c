@@ -435,26 +435,14 @@ cscan_key_bytes(CScanKeyKind kind, Datum value, uint32 *length)
 	return bytes;
 }
 
-/* The number of a string's bytes, or only of what equal ones have in common. */
-static int64
-number_of(CScanInput *input, CScanKeyKind kind, CScanNumbering *numbering, Datum value, bool may_add)
-{
-	MemoryContext old = MemoryContextSwitchTo(input->common->key_context);
-	uint32		length;
-	const char *bytes = cscan_key_bytes(kind, value, &length);
-	int64		number = cscan_key_number(numbering, bytes, length, may_add);
-
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(input->common->key_context);
-	return number;
-}
-
 /* Numberings that share a limit */
 typedef struct CScanNumberings
 {
 	CScanNumbering *first;
 	int			n;
 	Size		limit;			/* bytes */
+	uint32		ngrow;			/* from this row on no strings are added; it
+								 * becomes smaller when there is no room */
 } CScanNumberings;
 
 /* Do all of them have more bytes than they may? */
@@ -468,15 +456,38 @@ are_full(const CScanNumberings *numberings)
 	return bytes > numberings->limit;
 }
 
-/*
- * Number the strings of a column by its dictionary.  False if it has none.  From the
- * row "ngrow" on no strings are added; it becomes smaller when there is no room for more.
- */
+/* The number of the selection's row i. */
+static int64
+number_bytes(CScanNumbering *numbering, const char *bytes, uint32 length, CScanNumberings *all, uint32 i)
+{
+	uint32		n = numbering->n;
+	int64		number = cscan_key_number(numbering, bytes, length, i < all->ngrow);
+
+	if (numbering->n > n && are_full(all))
+		all->ngrow = i + 1;
+	return number;
+}
+
+/* The number of a string's bytes, or only of what equal ones have in common. */
+static int64
+number_of(CScanInput *input, CScanKeyKind kind, CScanNumbering *numbering, Datum value, CScanNumberings *all, uint32 i)
+{
+	MemoryContext old = MemoryContextSwitchTo(input->common->key_context);
+	uint32		length;
+	const char *bytes = cscan_key_bytes(kind, value, &length);
+	int64		number = number_bytes(numbering, bytes, length, all, i);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(input->common->key_context);
+	return number;
+}
+
+/* Number the strings of a column by its dictionary.  False if it has none. */
 static bool
 number_codes(CScanInput *input, CScanKeyInput *key, const CScanSelection *selection, CScanNumbering *numbering,
-			 const CScanNumberings *all, uint32 *ngrow)
+			 CScanNumberings *all)
 {
-	bool		may_add = *ngrow > 0;
+	bool		may_add = all->ngrow > 0;
 	const int64 *codes;
 	const bool *isnull;
 	uint32		nentries;
@@ -501,11 +512,8 @@ number_codes(CScanInput *input, CScanKeyInput *key, const CScanSelection *select
 		number = key->entries[codes[row]];
 		if (number == NO_NUMBER)
 		{
-			uint32		n = numbering->n;
+			number = number_of(input, key->kind, numbering, cscan_batch_entry(input->batch, key->column, codes[row]), all, i);
 
-			number = number_of(input, key->kind, numbering, cscan_batch_entry(input->batch, key->column, codes[row]), i < *ngrow);
-			if (numbering->n > n && are_full(all))
-				*ngrow = i + 1;
 			/* A later batch may add what this one may no longer. */
 			if (number >= 0 || !may_add)
 				key->entries[codes[row]] = number;
@@ -531,13 +539,10 @@ integer_of(CScanKeyKind kind, Datum value, int16 typlen)
 		cscan_values_integer_of_datum(value, typlen);
 }
 
-/*
- * Make integers of a key's Datums.  From the row "ngrow" on no strings are added; it
- * becomes smaller when there is no room for more.
- */
+/* Make integers of a key's Datums. */
 static void
 convert_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *selection, CScanNumbering *numbering,
-			const CScanNumberings *all, uint32 *ngrow)
+			CScanNumberings *all)
 {
 	int16		typlen = key->row.typlen;
 	const Datum *values = NULL;
@@ -564,14 +569,8 @@ convert_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *selecti
 		else
 			value = values[row];
 		if (!cscan_batch_is_null(isnull, row))
-		{
-			uint32		n = numbering->n;
-
 			key->integers[row] = cscan_key_is_integer(key->kind) ? integer_of(key->kind, value, typlen) :
-				number_of(input, key->kind, numbering, value, i < *ngrow);
-			if (numbering->n > n && are_full(all))
-				*ngrow = i + 1;
-		}
+				number_of(input, key->kind, numbering, value, all, i);
 		if (values == NULL)
 			ResetExprContext(input->econtext);
 	}
@@ -581,7 +580,7 @@ convert_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *selecti
 /* Make numbers of a numeric key's integers.  Equal ones often follow each other. */
 static void
 number_integers(CScanKeyInput *key, const CScanVector *computed, const CScanSelection *selection, CScanNumbering *numbering,
-				const CScanNumberings *all, uint32 *ngrow)
+				CScanNumberings *all)
 {
 	int64		last = 0;
 	int64		number = NO_NUMBER;
@@ -596,12 +595,9 @@ number_integers(CScanKeyInput *key, const CScanVector *computed, const CScanSele
 		{
 			char		bytes[CSCAN_NUMERIC_BYTES];
 			uint32		length = cscan_values_numeric_bytes(computed->values[row], key->number.scale, bytes);
-			uint32		n = numbering->n;
 
 			last = computed->values[row];
-			number = cscan_key_number(numbering, bytes, length, i < *ngrow);
-			if (numbering->n > n && are_full(all))
-				*ngrow = i + 1;
+			number = number_bytes(numbering, bytes, length, all, i);
 		}
 		key->integers[row] = number;
 	}
@@ -611,7 +607,7 @@ number_integers(CScanKeyInput *key, const CScanVector *computed, const CScanSele
 /* Get a key of these rows, which are selected, with bounds. */
 static void
 get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScanNumbering *numbering,
-		const CScanNumberings *all, uint32 *ngrow)
+		CScanNumberings *all)
 {
 	MemoryContext old = MemoryContextSwitchTo(input->common->batch_context);
 	const CScanVector *computed = NULL;
@@ -624,9 +620,9 @@ get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScan
 	{
 		key->vector.values = key->integers;
 		if (computed)
-			number_integers(key, computed, rows, numbering, all, ngrow);
-		else if (cscan_key_is_integer(key->kind) || !number_codes(input, key, rows, numbering, all, ngrow))
-			convert_key(input, key, rows, numbering, all, ngrow);
+			number_integers(key, computed, rows, numbering, all);
+		else if (cscan_key_is_integer(key->kind) || !number_codes(input, key, rows, numbering, all))
+			convert_key(input, key, rows, numbering, all);
 	}
 	/* Bounds from disk are not good enough to find places by them. */
 	cscan_vector_tighten(&key->vector, rows);
@@ -636,28 +632,26 @@ get_key(CScanInput *input, CScanKeyInput *key, const CScanSelection *rows, CScan
 uint32
 cscan_input_keys(CScanInput *input, CScanNumbering *numbering, bool may_add, Size limit, const CScanVector **vectors)
 {
-	CScanNumberings all = {numbering, input->nkeys, limit};
-	uint32		ngrow = may_add ? input->selection.n : 0;
+	CScanNumberings all = {numbering, input->nkeys, limit, may_add ? input->selection.n : 0};
 
 	for (int k = 0; k < input->nkeys; k++)
 	{
-		get_key(input, &input->keys[k], &input->selection, &numbering[k], &all, &ngrow);
+		get_key(input, &input->keys[k], &input->selection, &numbering[k], &all);
 		vectors[k] = &input->keys[k].vector;
 	}
-	return ngrow;
+	return all.ngrow;
 }
 
 uint32
 cscan_input_distinct(CScanInput *input, int number, const CScanSelection *rows, CScanNumbering *numbering, bool may_add,
 					 Size limit, CScanVector *vector)
 {
-	CScanNumberings all = {numbering, 1, limit};
+	CScanNumberings all = {numbering, 1, limit, may_add ? rows->n : 0};
 	CScanKeyInput *key = &input->keys[input->nkeys + number];
-	uint32		ngrow = may_add ? rows->n : 0;
 
-	get_key(input, key, rows, numbering, &all, &ngrow);
+	get_key(input, key, rows, numbering, &all);
 	*vector = key->vector;
-	return ngrow;
+	return all.ngrow;
 }
 
 Datum
@@ -678,8 +672,11 @@ cscan_input_distinct_value(CScanInput *input, int number, uint16 row, bool *isnu
 static int64
 shown_of(CScanInput *input, const CScanKeyInput *key, CScanNumbering *numbering, Datum value)
 {
+	/* One string has room in any case. */
+	CScanNumberings all = {numbering, 1, .ngrow = 1};
+
 	return key->kind == CSCAN_KEY_FLOAT ? bits_of(value, key->row.typlen) :
-		number_of(input, CSCAN_KEY_STRING, numbering, value, true);
+		number_of(input, CSCAN_KEY_STRING, numbering, value, &all, 0);
 }
 
 int64
