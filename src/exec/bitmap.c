@@ -65,7 +65,8 @@ find_listed(HeapScanDesc heap, const CScanPages *pages, const CScanPage *page)
 
 /*
  * Find all visible tuples of a page.  On one that is all-visible these are all, as for
- * a sequential scan (heap_prepare_pagescan in heapam.c).
+ * a sequential scan (heap_prepare_pagescan in heapam.c), and only a serializable
+ * transaction looks at them: their memory comes to this CPU when a row is worked on.
  */
 static int
 find_all(HeapScanDesc heap)
@@ -75,21 +76,28 @@ find_all(HeapScanDesc heap)
 	Page		page = BufferGetPage(heap->rs_cbuf);
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
 	bool		all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
+	bool		conflicts = CheckForSerializableConflictOutNeeded(rel, snapshot);
 	int			n = 0;
 
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
 		ItemId		lp = PageGetItemId(page, offset);
 		HeapTupleData tuple;
-		bool		visible;
+		bool		visible = true;
 
 		if (!ItemIdIsNormal(lp))
 			continue;
+		if (all_visible && !conflicts)
+		{
+			heap->rs_vistuples[n++] = offset;
+			continue;
+		}
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, lp);
 		tuple.t_len = ItemIdGetLength(lp);
 		tuple.t_tableOid = RelationGetRelid(rel);
 		ItemPointerSet(&tuple.t_self, heap->rs_cblock, offset);
-		visible = all_visible || HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf);
+		if (!all_visible)
+			visible = HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf);
 		if (visible)
 		{
 			heap->rs_vistuples[n++] = offset;
@@ -120,6 +128,10 @@ cscan_bitmap_get_page(CScanState *node, BlockNumber block, ReadStream *stream)
 	heap->rs_ntuples = page->nbytes > 0 ? find_listed(heap, node->pages, page) : find_all(heap);
 	LockBuffer(heap->rs_cbuf, BUFFER_LOCK_UNLOCK);
 	node->recheck_page = page->recheck;
+
+	/* Of a page with a list only some rows are worked on. */
+	if (page->nbytes == 0 && block + 1 < page->block + page->nblocks)
+		cscan_heap_page_fetch(node, block + 1);
 }
 
 /* Does the tuple meet the index conditions? */
