@@ -27,8 +27,9 @@
  * already are loaded first (Section 7.1).  A scan that is alone goes on in order:
  * so the copy that CREATE TABLE AS makes keeps it, but for where it begins.
  *
- * The row groups of an index of columns are not looked for: their blocks are
- * where its directory says.
+ * Of a row group of an index of columns, the largest column that a scan wants
+ * shows whether it is there.  What pins no frame may well be in the page cache
+ * alone, so the kernel is asked for it, too.
  *
  * All of this is a guess.  A wrong one costs nothing but time.
  *
@@ -40,6 +41,7 @@
 #include "utils/memutils.h"
 
 #include "abm/abm.h"
+#include "store/store.h"
 
 /* Tables that are remembered; if there are more, all are forgotten. */
 #define MAX_RECENT		16384
@@ -51,8 +53,9 @@
 #define LOOK_CHUNKS		32
 #define LOOK_BLOCKS		8
 
-/* It asks so often for the page cache. */
+/* It asks so often for the page cache: for blocks of tables, and of indexes of columns. */
 #define LOOK_QUESTIONS	2
+#define LOOK_GROUPS		8
 
 typedef struct CScanRecent
 {
@@ -174,6 +177,26 @@ most_is_there(RelFileLocator locator, CScanPlace place)
 }
 
 /*
+ * The block in the middle of the largest of these columns of a row group;
+ * InvalidBlockNumber if nothing is stored, or the directory's pages are not in shared
+ * buffers.
+ */
+static BlockNumber
+find_middle(RelFileLocator locator, const CScanSpace *space, uint32 chunk, uint64 columns)
+{
+	CScanRun	runs[CSCAN_LAYOUT_COLUMNS];
+	uint32		nruns = cscan_store_find_runs_in_memory(locator, chunk - space->first_chunk, &space->columns, columns, runs);
+	uint32		largest = 0;
+
+	for (uint32 i = 1; i < nruns; i++)
+	{
+		if (runs[i].end - runs[i].first > runs[largest].end - runs[largest].first)
+			largest = i;
+	}
+	return nruns > 0 ? runs[largest].first + (runs[largest].end - runs[largest].first) / 2 : InvalidBlockNumber;
+}
+
+/*
  * Look at some of the chunks that are to be loaded, and tell the pool which are
  * mostly in memory.  Such a chunk's table is LOCKED, and only the ABM leaves that
  * state: so its space stays in between.  A few of those that were in memory, but
@@ -184,10 +207,12 @@ cscan_recent_look(void)
 {
 	static uint32 next = 0;
 	uint32		chunks[LOOK_CHUNKS];
+	uint64		columns[LOOK_CHUNKS];
 	CScanSpace	spaces[LOOK_CHUNKS];
 	bool		cached[LOOK_CHUNKS];
 	uint32		nchunks;
 	int			questions = LOOK_QUESTIONS;
+	int			groups = LOOK_GROUPS;
 
 	if (cscan_pool.state->nactive < 2)
 		return;
@@ -198,17 +223,38 @@ cscan_recent_look(void)
 	{
 		spaces[i] = *cscan_pool_space_of(&cscan_pool, chunks[i]);
 		cached[i] = cscan_set_has(cscan_pool.cached, chunks[i]);
+		columns[i] = cscan_space_is_columnar(&spaces[i]) ? cscan_pool_pieces_wanted(&cscan_pool, chunks[i]).word[0] : 0;
 	}
 	cscan_unlock();
 
 	for (uint32 i = 0; i < nchunks; i++)
 	{
 		RelFileLocator locator = cscan_tables[cscan_pool.space_of[chunks[i]]].locator;
-		bool		there = !cscan_space_is_columnar(&spaces[i]) &&
-			most_is_there(locator, cscan_space_place(&spaces[i], chunks[i]));
+		bool		there;
 
-		if (cached[i] && !there)
-			there = questions-- <= 0 || is_there(locator, &spaces[i], chunks[i]);
+		if (cscan_space_is_columnar(&spaces[i]))
+		{
+			BlockNumber block = find_middle(locator, &spaces[i], chunks[i], columns[i]);
+
+			if (!BlockNumberIsValid(block))
+				there = false;
+			else if (cscan_in_buffers(locator, block))
+				there = true;
+			else if (groups-- > 0)
+				there = cscan_page_cache_has(locator, block);
+			else
+			{
+				/* The next round begins here. */
+				next = chunks[i];
+				break;
+			}
+		}
+		else
+		{
+			there = most_is_there(locator, cscan_space_place(&spaces[i], chunks[i]));
+			if (cached[i] && !there)
+				there = questions-- <= 0 || is_there(locator, &spaces[i], chunks[i]);
+		}
 		if (there == cached[i])
 			continue;
 		cscan_lock();

@@ -71,13 +71,30 @@ cscan_store_layout(Relation index, const CScanRange *ranges, uint32 nranges, CSc
 	cscan_layout_make(layout, nblocks, ncolumns);
 }
 
-/* Read a page, share-locked; InvalidBuffer if it is not of this kind. */
-static Buffer
-read_page(RelFileLocator locator, bool permanent, BlockNumber block, CScanPageKind kind)
+/* Where pages come from. */
+typedef struct CScanPageSource
 {
-	Buffer		buffer = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, block, RBM_NORMAL, NULL, permanent);
-	Page		page = BufferGetPage(buffer);
+	RelFileLocator locator;
+	bool		permanent;
+	bool		in_memory;		/* nothing is read: only pages that are in shared buffers are found */
+} CScanPageSource;
 
+/* Get a page, share-locked; InvalidBuffer if it is not of this kind, or not found. */
+static Buffer
+get_page(const CScanPageSource *source, BlockNumber block, CScanPageKind kind)
+{
+	Buffer		buffer;
+	Page		page;
+
+	if (source->in_memory)
+	{
+		buffer = cscan_find_buffer(source->locator, block);
+		if (!BufferIsValid(buffer) || !ReadRecentBuffer(source->locator, MAIN_FORKNUM, block, buffer))
+			return InvalidBuffer;
+	}
+	else
+		buffer = ReadBufferWithoutRelcache(source->locator, MAIN_FORKNUM, block, RBM_NORMAL, NULL, source->permanent);
+	page = BufferGetPage(buffer);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	if (!PageIsNew(page) && PageGetSpecialSize(page) == MAXALIGN(sizeof(CScanPageOpaque)) &&
 		cscan_page_opaque(page)->kind == kind)
@@ -86,11 +103,11 @@ read_page(RelFileLocator locator, bool permanent, BlockNumber block, CScanPageKi
 	return InvalidBuffer;
 }
 
-/* Copy so many bytes of a page from offset "from" of its content on; false if it is not of this kind. */
+/* Copy so many bytes of a page from offset "from" of its content on; false as with get_page(). */
 static bool
-copy_from_page(RelFileLocator locator, bool permanent, BlockNumber block, CScanPageKind kind, Size from, void *to, Size size)
+copy_from_page(const CScanPageSource *source, BlockNumber block, CScanPageKind kind, Size from, void *to, Size size)
 {
-	Buffer		buffer = read_page(locator, permanent, block, kind);
+	Buffer		buffer = get_page(source, block, kind);
 
 	if (!BufferIsValid(buffer))
 		return false;
@@ -101,7 +118,7 @@ copy_from_page(RelFileLocator locator, bool permanent, BlockNumber block, CScanP
 
 /* Get a group's entry and its runs; false if there is none. */
 static bool
-read_entry(RelFileLocator locator, bool permanent, uint32 group, uint32 ncolumns, CScanEntry *entry, CScanStoredRun *runs)
+read_entry(const CScanPageSource *source, uint32 group, uint32 ncolumns, CScanEntry *entry, CScanStoredRun *runs)
 {
 	pg_attribute_aligned(MAXIMUM_ALIGNOF) char bytes[offsetof(CScanDirectory, runs) +
 													 CSCAN_LAYOUT_COLUMNS * sizeof(CScanStoredRun)];
@@ -110,13 +127,13 @@ read_entry(RelFileLocator locator, bool permanent, uint32 group, uint32 ncolumns
 	uint32		map = group / CSCAN_STORE_MAP_ENTRIES;
 
 	if (map >= CSCAN_STORE_MAPS ||
-		!copy_from_page(locator, permanent, CSCAN_STORE_METAPAGE, CSCAN_PAGE_META,
+		!copy_from_page(source, CSCAN_STORE_METAPAGE, CSCAN_PAGE_META,
 						offsetof(CScanStoreMeta, maps) + map * sizeof(BlockNumber), &block, sizeof(block)) ||
 		block == 0 ||
-		!copy_from_page(locator, permanent, block, CSCAN_PAGE_MAP,
+		!copy_from_page(source, block, CSCAN_PAGE_MAP,
 						group % CSCAN_STORE_MAP_ENTRIES * sizeof(BlockNumber), &block, sizeof(block)) ||
 		block == 0 ||
-		!copy_from_page(locator, permanent, block, CSCAN_PAGE_DIRECTORY,
+		!copy_from_page(source, block, CSCAN_PAGE_DIRECTORY,
 						0, bytes, offsetof(CScanDirectory, runs) + ncolumns * sizeof(CScanStoredRun)) ||
 		directory->ncolumns + 1 != ncolumns || directory->serving.nrows == 0)
 		return false;
@@ -125,16 +142,16 @@ read_entry(RelFileLocator locator, bool permanent, uint32 group, uint32 ncolumns
 	return true;
 }
 
-uint32
-cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, const CScanLayout *layout,
-					  uint64 columns, CScanRun *runs, uint64 *generation)
+static uint32
+find_runs(const CScanPageSource *source, uint32 group, const CScanLayout *layout, uint64 columns,
+		  CScanRun *runs, uint64 *generation)
 {
 	CScanEntry	entry;
 	CScanStoredRun stored[CSCAN_LAYOUT_COLUMNS];
 	uint32		n = 0;
 
 	*generation = 0;
-	if (!read_entry(locator, permanent, group, layout->ncolumns, &entry, stored))
+	if (!read_entry(source, group, layout->ncolumns, &entry, stored))
 		return 0;
 	*generation = entry.generation;
 	for (uint32 c = 0; c < layout->ncolumns; c++)
@@ -148,4 +165,23 @@ cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, cons
 		runs[n++].place = layout->begin[c];
 	}
 	return n;
+}
+
+uint32
+cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, const CScanLayout *layout,
+					  uint64 columns, CScanRun *runs, uint64 *generation)
+{
+	CScanPageSource source = {.locator = locator,.permanent = permanent};
+
+	return find_runs(&source, group, layout, columns, runs, generation);
+}
+
+uint32
+cscan_store_find_runs_in_memory(RelFileLocator locator, uint32 group, const CScanLayout *layout,
+								uint64 columns, CScanRun *runs)
+{
+	CScanPageSource source = {.locator = locator,.in_memory = true};
+	uint64		generation;
+
+	return find_runs(&source, group, layout, columns, runs, &generation);
 }

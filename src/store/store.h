@@ -289,6 +289,10 @@ extern void cscan_store_layout(Relation index, const CScanRange *ranges, uint32 
 extern uint32 cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, const CScanLayout *layout,
 									uint64 columns, CScanRun *runs, uint64 *generation);
 
+/* The same without reading anything: 0, too, if the directory's pages are not in shared buffers. */
+extern uint32 cscan_store_find_runs_in_memory(RelFileLocator locator, uint32 group, const CScanLayout *layout,
+											  uint64 columns, CScanRun *runs);
+
 /* ---------- extents.c ---------- */
 
 /* The pages in use, while one process builds. */

@@ -1,6 +1,7 @@
 # Where nobody has scanned a table for a while, its loads begin with what is
 # still in memory.  While several scans are under way, what others bring into
-# memory is next; a scan that is alone goes on in order.
+# memory is next; a scan that is alone goes on in order.  Row groups of an index
+# of columns are looked for, too.
 
 use strict;
 use warnings;
@@ -19,13 +20,13 @@ make_table($node, $_, 50000) foreach 'u', map { 't' . 10 * $_ } @shares;
 my $nchunks = int((sql($node, q(SELECT relpages FROM pg_class WHERE relname = 't3')) + 7) / 8);
 my $traces = 0;
 
-# Counts a table, slowly while something is done; the chunks that were loaded for it, in this order.
-sub loads
+# Counts a table, slowly while something is done; the trace's records of it, each as kind, flag and chunk.
+sub records
 {
 	my ($table, $name, $meanwhile, $nscans) = @_;
 	my $trace = "recent.$traces";
 	my $path = $node->data_dir . "/$trace";
-	my @loads;
+	my @records;
 
 	$traces++;
 	set_conf($node, 'cscan.trace' => "'$trace'");
@@ -49,10 +50,15 @@ sub loads
 	read $in, my $header, 64;
 	while (read $in, my $record, 32)
 	{
-		my ($kind, $flag, $chunk) = unpack 'C C x22 V', $record;
-		push @loads, $chunk if $kind == 52 && $flag == 3;
+		push @records, [ unpack 'C C x22 V', $record ];
 	}
-	return @loads;
+	return @records;
+}
+
+# The same; the chunks that were loaded, in this order.
+sub loads
+{
+	return map { $_->[2] } grep { $_->[0] == 52 && $_->[1] == 3 } records(@_);
 }
 
 # What has been read from storage by this process so far, in bytes.
@@ -128,6 +134,18 @@ foreach my $nscans (1, 2)
 	$at{ $loads[$_] } = $_ foreach reverse 0 .. $#loads;
 	cmp_ok($at{$_}, $nscans > 1 ? '<' : '>', 0.5 * $nchunks, "$name: chunk $_ is number $at{$_} of $nchunks") foreach @brought;
 }
+
+# An index of columns is in the page cache, and not in shared buffers.  The ABM sees it before a group is loaded.
+make_table($node, 'g', 50000);
+sql($node, 'CREATE INDEX gc ON g USING cscan_columns (i, k) WITH (row_group_blocks = 64)');
+set_conf($node, 'random_page_cost' => '1');
+flush('gc');
+my $ngroups = sql($node, q(SELECT ceil(pg_relation_size('g') / 8192.0 / 64)));
+my %seen = map { $_->[2] => 1 } grep { $_->[0] == 59 && $_->[1] == 1 } records('g', 'columns', sub {
+	poll($node, q(SELECT count(*) FROM cscan_scans WHERE relid = 'gc'::regclass), 2);
+	my $rounds = stat_sum($node, 'chunks_loaded') + 5;
+	ok(poll($node, "SELECT sum(chunks_loaded) > $rounds FROM cscan_stat"), 'columns: slowly'); }, 2);
+cmp_ok(scalar(keys %seen), '>', 0.5 * $ngroups, 'columns: most of the groups are seen in memory before they are loaded');
 
 $node->stop;
 done_testing();
