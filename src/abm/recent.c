@@ -24,12 +24,14 @@
  * writers, VACUUM.  And chunks that had to go are there in part until their
  * frames are taken.  So in each round the ABM looks for a few blocks of some
  * chunks.  Of chunks that are equally relevant, those of which most is there
- * already are loaded first (Section 7.1).  A scan that is alone goes on in order:
- * so the copy that CREATE TABLE AS makes keeps it, but for where it begins.
+ * already are loaded first (Section 7.1).  While a scan is alone nobody looks, and it
+ * goes on in order, but for what was seen before.  So the copy that CREATE TABLE AS
+ * makes of a table with more than a few chunks keeps the order, but for where it
+ * begins.
  *
  * Of a row group of an index of columns, the largest column that a scan wants
- * shows whether it is there.  What pins no frame may well be in the page cache
- * alone, so the kernel is asked for it, too.
+ * shows whether it is there.  A group is small, and few lookups come by it: it may be
+ * in the page cache alone.  So the kernel is asked of each one.
  *
  * All of this is a guess.  A wrong one costs nothing but time.
  *
@@ -53,7 +55,7 @@
 #define LOOK_CHUNKS		32
 #define LOOK_BLOCKS		8
 
-/* It asks so often for the page cache: for blocks of tables, and of indexes of columns. */
+/* It asks so often for the page cache: for chunks of tables, and for row groups. */
 #define LOOK_QUESTIONS	2
 #define LOOK_GROUPS		8
 
@@ -199,8 +201,11 @@ find_middle(RelFileLocator locator, const CScanSpace *space, uint32 chunk, uint6
 /*
  * Look at some of the chunks that are to be loaded, and tell the pool which are
  * mostly in memory.  Such a chunk's table is LOCKED, and only the ABM leaves that
- * state: so its space stays in between.  A few of those that were in memory, but
- * are not in shared buffers, are looked for in the page cache.
+ * state: so its space stays in between.
+ *
+ * What is not in shared buffers is looked for in the page cache: a few of the chunks
+ * of tables that were in memory, while the others keep their marks, and a few row
+ * groups.
  */
 void
 cscan_recent_look(void)
@@ -223,7 +228,13 @@ cscan_recent_look(void)
 	{
 		spaces[i] = *cscan_pool_space_of(&cscan_pool, chunks[i]);
 		cached[i] = cscan_set_has(cscan_pool.cached, chunks[i]);
-		columns[i] = cscan_space_is_columnar(&spaces[i]) ? cscan_pool_pieces_wanted(&cscan_pool, chunks[i]).word[0] : 0;
+		columns[i] = 0;
+
+		/* What is wanted of one group stands for all: there may be many scans. */
+		if (i > 0 && cscan_pool.space_of[chunks[i]] == cscan_pool.space_of[chunks[i - 1]])
+			columns[i] = columns[i - 1];
+		else if (cscan_space_is_columnar(&spaces[i]))
+			columns[i] = cscan_pool_pieces_wanted(&cscan_pool, chunks[i]).word[0];
 	}
 	cscan_unlock();
 
@@ -237,14 +248,14 @@ cscan_recent_look(void)
 			BlockNumber block = find_middle(locator, &spaces[i], chunks[i], columns[i]);
 
 			if (!BlockNumberIsValid(block))
-				there = false;
-			else if (cscan_in_buffers(locator, block))
+				continue;
+			if (cscan_in_buffers(locator, block))
 				there = true;
 			else if (groups-- > 0)
 				there = cscan_page_cache_has(locator, block);
 			else
 			{
-				/* The next round begins here. */
+				/* The next round begins here, so that each one has its turn. */
 				next = chunks[i];
 				break;
 			}

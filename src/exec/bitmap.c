@@ -65,8 +65,10 @@ find_listed(HeapScanDesc heap, const CScanPages *pages, const CScanPage *page)
 
 /*
  * Find all visible tuples of a page.  On one that is all-visible these are all, as for
- * a sequential scan (heap_prepare_pagescan in heapam.c), and only a serializable
- * transaction looks at them: their memory comes to this CPU when a row is worked on.
+ * a sequential scan (heapgetpage, from 17 on heap_prepare_pagescan, in heapam.c; it
+ * says why a standby's snapshot looks all the same).  Then nobody but a serializable
+ * transaction touches them here: their memory comes to this CPU when a row is worked
+ * on.
  */
 static int
 find_all(HeapScanDesc heap)

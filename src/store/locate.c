@@ -6,9 +6,9 @@
  *		layout			the places that an index's columns have in a chunk
  *		find_runs		the blocks that a load of some columns reads
  *
- * The ABM has no relation, only the name of its file.  Whatever it finds, scans
- * read each page by themselves and check its generation.  So a page that is no
- * directory page by now is no error here: there is nothing to load then.
+ * The ABM finds runs without a relation, by the name of the index's file.  Whatever
+ * it finds, scans read each page by themselves and check its generation.  So a page
+ * that is no directory page by now is no error here: there is nothing to load then.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +31,7 @@ compare_sizes(const void *a, const void *b)
 void
 cscan_store_layout(Relation index, const CScanRange *ranges, uint32 nranges, CScanLayout *layout)
 {
+	/* And the run that has the numbers of rows of each block. */
 	uint32		ncolumns = RelationGetNumberOfAttributes(index) + 1;
 	uint32		sizes[CSCAN_LAYOUT_COLUMNS][SAMPLE];
 	uint32		nblocks[CSCAN_LAYOUT_COLUMNS] = {0};

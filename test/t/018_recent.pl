@@ -19,11 +19,12 @@ sql($node, 'CREATE EXTENSION pg_prewarm');
 make_table($node, $_, 50000) foreach 'u', map { 't' . 10 * $_ } @shares;
 my $nchunks = int((sql($node, q(SELECT relpages FROM pg_class WHERE relname = 't3')) + 7) / 8);
 my $traces = 0;
+my $tells;						# the file system, what is in the page cache
 
 # Counts a table, slowly while something is done; the trace's records of it, each as kind, flag and chunk.
 sub records
 {
-	my ($table, $name, $meanwhile, $nscans) = @_;
+	my ($table, $name, $meanwhile, $nscans, $every) = @_;
 	my $trace = "recent.$traces";
 	my $path = $node->data_dir . "/$trace";
 	my @records;
@@ -34,7 +35,7 @@ sub records
 	my $holder = session($node, name => 'holder');
 	my @scans = map { session($node, name => "$name, scan $_") } 1 .. ($nscans || 1);
 	$holder->query('SELECT pg_advisory_lock(1)') if $meanwhile;
-	$_->send(ambling_query($table, 50, 1, 0.01)) foreach @scans;
+	$_->send(ambling_query($table, $every || 50, 1, 0.01)) foreach @scans;
 	$meanwhile->() if $meanwhile;
 	$holder->quit;
 	like($_->result, qr/^50000\|/, "$_->{name}: the answer") foreach @scans;
@@ -103,6 +104,7 @@ foreach my $share (@shares)
 
 	flush($table);
 	my $left = leave($table, $share);
+	$tells ||= $left;
 	($first) = loads($table, "$table, again");
   SKIP:
 	{
@@ -136,16 +138,21 @@ foreach my $nscans (1, 2)
 }
 
 # An index of columns is in the page cache, and not in shared buffers.  The ABM sees it before a group is loaded.
-make_table($node, 'g', 50000);
-sql($node, 'CREATE INDEX gc ON g USING cscan_columns (i, k) WITH (row_group_blocks = 64)');
-set_conf($node, 'random_page_cost' => '1');
-flush('gc');
-my $ngroups = sql($node, q(SELECT ceil(pg_relation_size('g') / 8192.0 / 64)));
-my %seen = map { $_->[2] => 1 } grep { $_->[0] == 59 && $_->[1] == 1 } records('g', 'columns', sub {
-	poll($node, q(SELECT count(*) FROM cscan_scans WHERE relid = 'gc'::regclass), 2);
-	my $rounds = stat_sum($node, 'chunks_loaded') + 5;
-	ok(poll($node, "SELECT sum(chunks_loaded) > $rounds FROM cscan_stat"), 'columns: slowly'); }, 2);
-cmp_ok(scalar(keys %seen), '>', 0.5 * $ngroups, 'columns: most of the groups are seen in memory before they are loaded');
+SKIP:
+{
+	skip 'the file system does not tell what is in the page cache', 6 if !$tells;
+	make_table($node, 'g', 50000);
+	sql($node, 'CREATE INDEX gc ON g USING cscan_columns (i, k) WITH (row_group_blocks = 64)');
+	set_conf($node, 'random_page_cost' => '1');
+	flush('gc');
+	my $ngroups = sql($node, q(SELECT ceil(pg_relation_size('g') / 8192.0 / 64)));
+	# A scan that is at one batch of 1,024 rows for a quarter of a second counts as idle.
+	my %seen = map { $_->[2] => 1 } grep { $_->[0] == 59 && $_->[1] == 1 } records('g', 'columns', sub {
+		ok(poll($node, q(SELECT count(*) FROM cscan_scans WHERE relid = 'gc'::regclass), 2), 'columns: two scans of the index');
+		my $some = stat_sum($node, 'chunks_loaded') + 5;
+		ok(poll($node, "SELECT sum(chunks_loaded) > $some FROM cscan_stat"), 'columns: slowly'); }, 2, 200);
+	cmp_ok(scalar(keys %seen), '>', 0.5 * $ngroups, 'columns: most of the groups are seen in memory before they are loaded');
+}
 
 $node->stop;
 done_testing();
