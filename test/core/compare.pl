@@ -154,6 +154,16 @@ sub filter
 		push @out, $line unless $line =~ /^ +CScan [A-Z][A-Za-z -]*: / || grep { $_->{kind} eq 'line' && $line =~ $_->{re} } @$rules;
 		$sql .= "$line\n";
 	}
+	for my $re (map { $_->{re} } grep { $_->{kind} eq 'notices' } @$rules)
+	{
+		for (my $i = 0; $i < @out; $i++)
+		{
+			my $end = $i;
+			$end++ while $end < @out && $out[$end] =~ $re;
+			@out[ $i .. $end - 1 ] = sort @out[ $i .. $end - 1 ];
+			$i = $end;
+		}
+	}
 	return map { "$_\n" } @out;
 }
 
@@ -192,7 +202,7 @@ for (split /\n/, slurp($differences) // '')
 		$current = { why => [], rules => [] };
 		$rules{$test} = $current if $majors eq 'all' || " $majors " =~ / $major /;
 	}
-	elsif (/^\s+(order|any|line)\s+(\S.*)$/) { push @{ $current->{rules} }, { kind => $1, re => qr/$2/ } }
+	elsif (/^\s+(order|any|line|notices)\s+(\S.*)$/) { push @{ $current->{rules} }, { kind => $1, re => qr/$2/ } }
 	elsif (/^\s+diff\s+(\S+)$/) { $current->{diff} = $1 }
 	elsif (/^\s+because\s+(\S.*)$/ || @{ $current->{why} } && /^\s+(\S.*)$/) { push @{ $current->{why} }, $1 }
 	else { die "$differences: cannot read: $_\n" }
