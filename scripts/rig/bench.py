@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import charts, data
 from .cluster import SCRIPTS, Cluster, Failure, clean
-from .experiments import BASE, EXPERIMENTS, FULL, PAPER, QUICK, USUAL, Sweep, chosen, measure, point, points, runs
+from .experiments import BASE, EXPERIMENTS, FULL, PAPER, QUICK, USUAL, chosen, measure, point, points, runs
 from .limits import MB
 from .progress import say, span
 from .report import Report, full_name
@@ -103,8 +103,8 @@ def arguments():
     a.page_cache = a.page_cache or max(a.shared_buffers, SMALLEST_CACHE)
     a.chunk_size = usual_chunk(a.scale)
     if not plan_of(a):
-        known = '; '.join(f"{name} has {', '.join(map(repr, points(name)))}" for name in a.experiment if isinstance(EXPERIMENTS[name], Sweep))
-        p.error('none of these experiments has such a point, or one of these variants' + (f'. Points: {known}' if known else ''))
+        p.error('none of these experiments has such a point, or one of these variants; points: '
+                + '; '.join(f"{name}: {', '.join(map(repr, filter(None, points(name)))) or 'none'}" for name in a.experiment))
     if a.direct_io and min(a.majors) < 16:
         p.error('--direct-io needs PostgreSQL 16 or later')
     return a

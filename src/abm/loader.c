@@ -477,11 +477,11 @@ find_runs(CScanLoad *f)
 
 	if (layout)
 	{
+		CScanPageSource source = {.locator = f->held->locator,.permanent = f->held->permanent};
 		uint64		before = f->held->nbuffers > 0 ? f->generation : 0;
 
-		f->nruns = cscan_store_find_runs(f->held->locator, f->held->permanent, f->load.place.first / cscan_layout_blocks(layout),
-										 layout, f->load.pieces.word[0], f->runs, &f->generation);
-
+		f->nruns = cscan_store_find_runs(&source, f->load.place.first / cscan_layout_blocks(layout), layout,
+										 f->load.pieces.word[0], f->runs, &f->generation);
 		qsort(f->runs, f->nruns, sizeof(CScanRun), compare_lengths);
 
 		/* What the slot has may be of an entry that serves no more. */

@@ -186,8 +186,10 @@ most_is_there(RelFileLocator locator, CScanPlace place)
 static BlockNumber
 find_middle(RelFileLocator locator, const CScanSpace *space, uint32 chunk, uint64 columns)
 {
+	CScanPageSource source = {.locator = locator,.in_memory = true};
 	CScanRun	runs[CSCAN_LAYOUT_COLUMNS];
-	uint32		nruns = cscan_store_find_runs_in_memory(locator, chunk - space->first_chunk, &space->columns, columns, runs);
+	uint64		generation;
+	uint32		nruns = cscan_store_find_runs(&source, chunk - space->first_chunk, &space->columns, columns, runs, &generation);
 	uint32		largest = 0;
 
 	for (uint32 i = 1; i < nruns; i++)

@@ -85,7 +85,7 @@ find_all(HeapScanDesc heap)
 	{
 		ItemId		lp = PageGetItemId(page, offset);
 		HeapTupleData tuple;
-		bool		visible = true;
+		bool		visible;
 
 		if (!ItemIdIsNormal(lp))
 			continue;
@@ -98,8 +98,7 @@ find_all(HeapScanDesc heap)
 		tuple.t_len = ItemIdGetLength(lp);
 		tuple.t_tableOid = RelationGetRelid(rel);
 		ItemPointerSet(&tuple.t_self, heap->rs_cblock, offset);
-		if (!all_visible)
-			visible = HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf);
+		visible = all_visible || HeapTupleSatisfiesVisibility(&tuple, snapshot, heap->rs_cbuf);
 		if (visible)
 		{
 			heap->rs_vistuples[n++] = offset;

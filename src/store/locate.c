@@ -72,14 +72,6 @@ cscan_store_layout(Relation index, const CScanRange *ranges, uint32 nranges, CSc
 	cscan_layout_make(layout, nblocks, ncolumns);
 }
 
-/* Where pages come from. */
-typedef struct CScanPageSource
-{
-	RelFileLocator locator;
-	bool		permanent;
-	bool		in_memory;		/* nothing is read: only pages that are in shared buffers are found */
-} CScanPageSource;
-
 /* Get a page, share-locked; InvalidBuffer if it is not of this kind, or not found. */
 static Buffer
 get_page(const CScanPageSource *source, BlockNumber block, CScanPageKind kind)
@@ -143,9 +135,9 @@ read_entry(const CScanPageSource *source, uint32 group, uint32 ncolumns, CScanEn
 	return true;
 }
 
-static uint32
-find_runs(const CScanPageSource *source, uint32 group, const CScanLayout *layout, uint64 columns,
-		  CScanRun *runs, uint64 *generation)
+uint32
+cscan_store_find_runs(const CScanPageSource *source, uint32 group, const CScanLayout *layout,
+					  uint64 columns, CScanRun *runs, uint64 *generation)
 {
 	CScanEntry	entry;
 	CScanStoredRun stored[CSCAN_LAYOUT_COLUMNS];
@@ -166,23 +158,4 @@ find_runs(const CScanPageSource *source, uint32 group, const CScanLayout *layout
 		runs[n++].place = layout->begin[c];
 	}
 	return n;
-}
-
-uint32
-cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, const CScanLayout *layout,
-					  uint64 columns, CScanRun *runs, uint64 *generation)
-{
-	CScanPageSource source = {.locator = locator,.permanent = permanent};
-
-	return find_runs(&source, group, layout, columns, runs, generation);
-}
-
-uint32
-cscan_store_find_runs_in_memory(RelFileLocator locator, uint32 group, const CScanLayout *layout,
-								uint64 columns, CScanRun *runs)
-{
-	CScanPageSource source = {.locator = locator,.in_memory = true};
-	uint64		generation;
-
-	return find_runs(&source, group, layout, columns, runs, &generation);
 }

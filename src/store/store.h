@@ -281,17 +281,22 @@ extern uint32 cscan_store_max_groups(void);
 /* Make a layout for an index, as some of the groups in these ranges show it. */
 extern void cscan_store_layout(Relation index, const CScanRange *ranges, uint32 nranges, CScanLayout *layout);
 
+/* An index's file, and how its pages are got at without a relation. */
+typedef struct CScanPageSource
+{
+	RelFileLocator locator;
+	bool		permanent;
+	bool		in_memory;		/* nothing is read: only pages in shared buffers are found */
+} CScanPageSource;
+
 /*
  * Get the runs of blocks of the index's file that these columns of a group have
  * now, at most one for each, and where the layout has a place for them.  Returns
- * their number, and the entry's generation; both are 0 if nothing is stored.
+ * their number, and the entry's generation; both are 0 if nothing is stored, or the
+ * source does not find the directory's pages.
  */
-extern uint32 cscan_store_find_runs(RelFileLocator locator, bool permanent, uint32 group, const CScanLayout *layout,
+extern uint32 cscan_store_find_runs(const CScanPageSource *source, uint32 group, const CScanLayout *layout,
 									uint64 columns, CScanRun *runs, uint64 *generation);
-
-/* The same without reading anything: 0, too, if the directory's pages are not in shared buffers. */
-extern uint32 cscan_store_find_runs_in_memory(RelFileLocator locator, uint32 group, const CScanLayout *layout,
-											  uint64 columns, CScanRun *runs);
 
 /* ---------- extents.c ---------- */
 

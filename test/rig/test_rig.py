@@ -1,4 +1,6 @@
 """What of the rig needs no server: python3 -m unittest discover -s test/rig"""
+import contextlib
+import io
 import json
 import os
 import random
@@ -10,6 +12,7 @@ import tempfile
 import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'scripts'))
 
@@ -255,6 +258,16 @@ class Partitions(unittest.TestCase):
         """All points' variants are there."""
         for label_, one in experiments.points('partitions').items():
             self.assertLessEqual(set(one.variants) | set(one.reference), set(VARIANTS), label_)
+
+
+class Arguments(unittest.TestCase):
+    def test_no_such_point(self):
+        """It says which there are."""
+        said = io.StringIO()
+        with mock.patch.object(sys, 'argv', ['bench', '--majors', '15', '--experiment', 'extremes', '--point', 'none']), contextlib.redirect_stderr(said), \
+                self.assertRaises(SystemExit):
+            bench.arguments()
+        self.assertIn("points: extremes: 'buffers', 'slow device', 'alter'", said.getvalue())
 
 
 class PlansOfTpch(unittest.TestCase):

@@ -19,7 +19,7 @@ sql($node, 'CREATE EXTENSION pg_prewarm');
 make_table($node, $_, 50000) foreach 'u', map { 't' . 10 * $_ } @shares;
 my $nchunks = int((sql($node, q(SELECT relpages FROM pg_class WHERE relname = 't3')) + 7) / 8);
 my $traces = 0;
-my $tells;						# the file system, what is in the page cache
+my $tells;						# does the file system tell what is in the page cache?
 
 # Counts a table, slowly while something is done; the trace's records of it, each as kind, flag and chunk.
 sub records
